@@ -1,0 +1,5 @@
+//go:build windows || darwin
+
+package deps
+
+import _ "github.com/ebitengine/oto/v3"
