@@ -1,0 +1,325 @@
+package soundpack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/sndpak/sndpak/soundpack/internal/storage"
+)
+
+// CreateOptions say how to write a pack. The zero value, or a nil pointer, is right for most.
+type CreateOptions struct {
+	// Index is the path of the index; "" means beside the data.
+	Index string
+	// Layout is "split", which "" means too.
+	Layout string
+	// Force replaces a pack that is there.
+	Force bool
+	// Notice is told of what is done but may not be wanted: empty files, and the pack itself among
+	// its sources, which is left out.
+	Notice func(path, text string)
+	// Progress is called after each block with the bytes done and to be done.
+	Progress func(done, total int64)
+
+	storage storage.FS // the double of tests
+}
+
+// Create writes a new pack of the sources, in their order.
+//
+// Every name is checked before anything is written: all that the layout cannot hold are refused in
+// one error (fs.ErrInvalid), and so are names that differ by the case of A-Z alone. A pack that is
+// there is left alone (fs.ErrExist) unless Force is given, and sources that pass the layout's 4 GiB
+// are refused (ErrLimit).
+//
+// The pack is written beside its place and moved there once it is synced, the index last. After an
+// error there is no pack, or the old one untouched, and no temporary file; only ErrDurability comes
+// with the new pack in place. A crash between the two moves with Force leaves new data under the old
+// index; where there was no pack it leaves data without an index, which is no pack.
+// Memory does not depend on the pack's size.
+func Create(ctx context.Context, path string, sources []Source, opt *CreateOptions) error {
+	c := &creation{data: path, sources: sources}
+	if opt != nil {
+		c.CreateOptions = *opt
+	}
+	if c.storage == nil {
+		c.storage = storage.OS{}
+	}
+	err := c.plan()
+	if err == nil {
+		err = c.write(ctx)
+	}
+	if err != nil {
+		return opened("create", path, err)
+	}
+	return nil
+}
+
+type creation struct {
+	CreateOptions
+	data    string
+	layout  layout
+	sources []Source
+	recs    []record
+	total   int64
+}
+
+// plan checks everything that can be checked before writing.
+func (c *creation) plan() (err error) {
+	if c.layout, err = pick(c.Layout); err != nil {
+		return err
+	}
+	if beside, err := c.layout.index(c.data); c.Index == "" {
+		if err != nil {
+			return err
+		}
+		c.Index = beside
+	}
+	if filepath.Clean(c.Index) == filepath.Clean(c.data) {
+		return fmt.Errorf("data and index have the same path: %w", fs.ErrInvalid)
+	}
+	if err := c.checkPlace(); err != nil {
+		return err
+	}
+	if err := c.checkNames(); err != nil {
+		return err
+	}
+	c.recs = make([]record, len(c.sources))
+	for i, s := range c.sources {
+		if s.Size < 0 {
+			return fmt.Errorf("%s: size %d: %w", s.Path, s.Size, fs.ErrInvalid)
+		}
+		c.recs[i] = record{raw: s.Name, size: s.Size}
+		if s.Size == 0 {
+			c.notice(s.Path, "packed as an empty entry")
+		}
+	}
+	if err := c.layout.plan(0, c.recs); err != nil {
+		return err
+	}
+	if n := len(c.recs); n > 0 {
+		c.total = c.recs[n-1].off + c.recs[n-1].size
+	}
+	return nil
+}
+
+func (c *creation) notice(path, text string) {
+	if c.Notice != nil {
+		c.Notice(path, text)
+	}
+}
+
+// checkPlace looks at what is where the pack shall be, and leaves that out of the sources.
+func (c *creation) checkPlace() error {
+	for _, p := range []string{c.data, c.Index} {
+		there, err := os.Stat(p)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return err
+		case !there.Mode().IsRegular():
+			return fmt.Errorf("%s is in the way and no regular file: %w", p, fs.ErrExist)
+		case !c.Force:
+			return fmt.Errorf("%s is there already: %w", p, fs.ErrExist)
+		}
+		var rest []Source
+		for _, s := range c.sources {
+			if s.info != nil && os.SameFile(s.info, there) {
+				c.notice(s.Path, "left out: it is the pack itself")
+				continue
+			}
+			rest = append(rest, s)
+		}
+		c.sources = rest
+	}
+	return nil
+}
+
+// checkNames refuses names that the layout cannot hold and those that could not be told apart, all in
+// one message, since whoever renames the files wants to do so once.
+func (c *creation) checkNames() error {
+	var bad []string
+	first := make(map[string]Source, len(c.sources))
+	for _, s := range c.sources {
+		if err := c.layout.check(s.Name); err != nil {
+			bad = append(bad, fmt.Sprintf("%q (%v)", s.Name, err))
+			continue
+		}
+		key := foldASCII(s.Name)
+		if f, ok := first[key]; ok {
+			bad = append(bad, fmt.Sprintf("%s and %s (the same name but for case)", f.Path, s.Path))
+			continue
+		}
+		first[key] = s
+	}
+	switch len(bad) {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("name %s: %w", bad[0], fs.ErrInvalid)
+	}
+	return fmt.Errorf("%d names: %s: %w", len(bad), strings.Join(bad, ", "), fs.ErrInvalid)
+}
+
+// write makes the temporary pair and publishes it.
+func (c *creation) write(ctx context.Context) error {
+	raw := c.layout.encode(c.recs)
+	if len(raw) > maxIndex {
+		return fmt.Errorf("%w: an index of %d bytes, and %d is the most", ErrLimit, len(raw), int64(maxIndex))
+	}
+	mark := fmt.Sprintf(".%08x.tmp", rand.Uint32())
+	data, index := c.data+mark, c.Index+mark
+	err := c.file(data, func(w io.Writer) error { return c.copyAll(ctx, w) })
+	if err != nil {
+		return err
+	}
+	err = c.file(index, func(w io.Writer) error {
+		_, err := w.Write(raw)
+		return err
+	})
+	if err != nil {
+		return errors.Join(err, c.storage.Remove(data))
+	}
+	if err := ctx.Err(); err != nil {
+		return errors.Join(err, c.storage.Remove(data), c.storage.Remove(index))
+	}
+	return c.publish(data, index, c.data+".old"+mark)
+}
+
+// file writes a new file and syncs it. A file that cannot be finished is removed.
+func (c *creation) file(path string, fill func(io.Writer) error) error {
+	f, err := c.storage.Create(path)
+	if err != nil {
+		return err
+	}
+	if err = fill(f); err == nil {
+		err = f.Sync()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return errors.Join(err, c.storage.Remove(path))
+	}
+	return nil
+}
+
+// publish moves the pair into place, the index last. Until that has happened the old data can be had
+// back under the name keep.
+func (c *creation) publish(data, index, keep string) (err error) {
+	kept, away, moved := false, false, false
+	defer func() {
+		if err == nil || errors.Is(err, ErrDurability) {
+			return
+		}
+		switch {
+		case moved && kept:
+			err = errors.Join(err, c.storage.Rename(keep, c.data), c.storage.Remove(index))
+		case moved:
+			err = errors.Join(err, c.storage.Remove(c.data), c.storage.Remove(index))
+		default:
+			err = errors.Join(err, c.storage.Remove(data), c.storage.Remove(index))
+			if away {
+				err = errors.Join(err, c.storage.Rename(keep, c.data))
+			} else if kept {
+				err = errors.Join(err, c.storage.Remove(keep))
+			}
+		}
+	}()
+	if _, e := os.Lstat(c.data); e == nil {
+		if err := c.storage.Link(c.data, keep); err != nil { // a file system without links
+			if err := c.storage.Rename(c.data, keep); err != nil {
+				return err
+			}
+			away = true
+		}
+		kept = true
+	}
+	if err := c.storage.Rename(data, c.data); err != nil {
+		return err
+	}
+	moved = true
+	// The data's name must be durable before an index that needs it.
+	if err := c.storage.SyncDir(filepath.Dir(c.data)); err != nil {
+		return err
+	}
+	if err := c.storage.Rename(index, c.Index); err != nil {
+		return err
+	}
+	if kept {
+		err = c.storage.Remove(keep)
+	}
+	if e := c.storage.SyncDir(filepath.Dir(c.Index)); e != nil {
+		err = errors.Join(err, e)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: the pack is in place, but %w", ErrDurability, err)
+	}
+	return nil
+}
+
+// copyAll writes the bodies one after another.
+func (c *creation) copyAll(ctx context.Context, w io.Writer) error {
+	block := make([]byte, 256<<10)
+	var done int64
+	for _, s := range c.sources {
+		err := c.copyOne(ctx, w, s, block, &done)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.Path, err)
+		}
+	}
+	return nil
+}
+
+func (c *creation) copyOne(ctx context.Context, w io.Writer, s Source, block []byte, done *int64) error {
+	r, err := s.Open()
+	if err != nil {
+		return bare(err)
+	}
+	defer r.Close()
+	for left, idle := s.Size, 0; ; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := r.Read(block)
+		if int64(n) > left {
+			return fmt.Errorf("it grew beyond its %d bytes while it was packed: %w", s.Size, ErrChanged)
+		}
+		if idle++; n > 0 {
+			idle = 0
+			if _, err := w.Write(block[:n]); err != nil {
+				return err
+			}
+			left -= int64(n)
+			*done += int64(n)
+			if c.Progress != nil {
+				c.Progress(*done, c.total)
+			}
+		}
+		switch {
+		case err == io.EOF && left > 0:
+			return fmt.Errorf("it shrank from %d bytes to %d while it was packed: %w", s.Size, s.Size-left, ErrChanged)
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return bare(err)
+		case idle == 100:
+			return io.ErrNoProgress
+		}
+	}
+}
+
+// bare is err without the path that is told anyway.
+func bare(err error) error {
+	if e := (*fs.PathError)(nil); errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}

@@ -1,0 +1,230 @@
+package soundpack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+)
+
+// ExtractOptions say how to extract. The zero value, or a nil pointer, is right for most.
+type ExtractOptions struct {
+	// Force overwrites files that are there.
+	Force bool
+	// MaxBytes is the most bytes that are written in all, since a small pack can name the same bytes
+	// ever again; 0 means twice the length of the data, but at least 64 MiB and at most 8 GiB.
+	MaxBytes int64
+	// Written is told of each file when it is complete.
+	Written func(e Entry, path string)
+	// Progress is called after each block with the bytes done and to be done.
+	Progress func(done, total int64)
+}
+
+// Extract writes entries to files below dir, which is made if need be: those of the names, or all of
+// them if there are none. A slash in a name makes a folder; a file is named as the entry is shown,
+// and on Windows characters and names that mean something else there are written as %XX too.
+//
+// Nothing is written outside dir, whatever a name says and whatever symbolic links lie in it. A file
+// that is there stays (fs.ErrExist) unless Force is given. Each file appears whole or not at all. An
+// entry that cannot be extracted does not keep the others from it; the errors come joined: names that
+// lead out of dir (ErrFormat), entries past the data (ErrFormat), and entries whose name an earlier
+// entry has (fs.ErrExist). More bytes than MaxBytes are refused before anything is written (ErrLimit).
+func (p *Pack) Extract(ctx context.Context, dir string, names []string, opt *ExtractOptions) error {
+	x := &extraction{p: p, ctx: ctx, dir: dir}
+	if opt != nil {
+		x.ExtractOptions = *opt
+	}
+	x.choose(names)
+	if err := x.checkTotal(); err != nil {
+		return opened("extract", p.path, err)
+	}
+	if p.closed.Load() || !p.m.acquire() {
+		return opened("extract", p.path, ErrClosed)
+	}
+	defer p.m.release()
+	if err := x.openRoot(); err != nil {
+		return opened("extract", p.path, err)
+	}
+	defer x.root.Close()
+	for _, i := range x.entries {
+		e := p.Entry(int(i))
+		if err := x.one(e); err != nil {
+			x.fail(e, err)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(x.errs...)
+}
+
+type extraction struct {
+	ExtractOptions
+	p           *Pack
+	ctx         context.Context
+	dir         string
+	root        *os.Root
+	entries     []int32 // ordinals
+	done, total int64
+	block       []byte
+	errs        []error
+}
+
+// fail keeps an error. A hostile pack may have millions of bad entries; the first thousand are told.
+func (x *extraction) fail(e Entry, err error) {
+	const most = 1000
+	switch n := len(x.errs); {
+	case n < most:
+		x.errs = append(x.errs, x.p.at("extract", e, e.Offset, err))
+	case n == most:
+		x.errs = append(x.errs, errors.New("and more errors like these"))
+	}
+}
+
+// choose fills in the entries and refuses those that cannot be written.
+func (x *extraction) choose(names []string) {
+	if len(names) == 0 {
+		for e := range x.p.Entries() {
+			x.take(e)
+		}
+		return
+	}
+	taken := map[int]bool{}
+	for _, name := range names {
+		e, ok := x.p.Lookup(name)
+		if !ok {
+			x.errs = append(x.errs, &fs.PathError{Op: "extract", Path: name, Err: missing{x.p.base}})
+		} else if !taken[e.Index] {
+			taken[e.Index] = true
+			x.take(e)
+		}
+	}
+}
+
+func (x *extraction) take(e Entry) {
+	if why := unsafe(e.raw); why != "" {
+		x.fail(e, fmt.Errorf("%w: %s", ErrFormat, why))
+		return
+	}
+	if first := x.p.index.find(e.raw); first != e.Index {
+		x.fail(e, fmt.Errorf("the same name as %q (entry %d): %w", x.p.Entry(first).Name, first, fs.ErrExist))
+		return
+	}
+	if err := x.p.bounds(e); err != nil {
+		x.fail(e, err)
+		return
+	}
+	x.entries = append(x.entries, int32(e.Index))
+	x.total += e.Size // at most 2.4 million times 4 GiB
+}
+
+func (x *extraction) checkTotal() error {
+	limit := x.MaxBytes
+	if limit <= 0 {
+		limit = min(max(2*x.p.DataSize(), 64<<20), 8<<30)
+	}
+	if x.total > limit {
+		return fmt.Errorf("%w: the entries have %d bytes in all, and %d is the most", ErrLimit, x.total, limit)
+	}
+	return nil
+}
+
+func (x *extraction) openRoot() (err error) {
+	if err := os.MkdirAll(x.dir, 0o777); err != nil {
+		return err
+	}
+	x.root, err = os.OpenRoot(x.dir)
+	return err
+}
+
+// one writes a file beside its place and moves it there.
+func (x *extraction) one(e Entry) error {
+	name := fileName(e.raw, runtime.GOOS == "windows")
+	if dir := path.Dir(name); dir != "." {
+		if err := x.root.MkdirAll(filepath.FromSlash(dir), 0o777); err != nil {
+			return err
+		}
+	}
+	if err := x.free(name); err != nil {
+		return err
+	}
+	temp := path.Join(path.Dir(name), fmt.Sprintf(".%08x.tmp", rand.Uint32()))
+	f, err := x.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	err = x.copy(f, e)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = x.place(temp, name)
+	}
+	if err != nil {
+		return errors.Join(err, x.root.Remove(temp))
+	}
+	if x.Written != nil {
+		x.Written(e, filepath.Join(x.dir, filepath.FromSlash(name)))
+	}
+	return nil
+}
+
+// free tells whether a file may be written. A symbolic link is a file here, and not followed.
+func (x *extraction) free(name string) error {
+	if x.Force {
+		return nil
+	}
+	if _, err := x.root.Lstat(name); err == nil {
+		return fmt.Errorf("%s is there already: %w", filepath.Join(x.dir, name), fs.ErrExist)
+	}
+	return nil
+}
+
+// place gives the finished file its name. A link, unlike a rename, never replaces what came there in
+// the meantime; where a file system has no links, a last look must do.
+func (x *extraction) place(temp, name string) error {
+	if !x.Force {
+		err := x.root.Link(temp, name)
+		if err == nil {
+			return x.root.Remove(temp)
+		}
+		if errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if err := x.free(name); err != nil {
+			return err
+		}
+	}
+	return x.root.Rename(temp, name)
+}
+
+// copy writes the entry's bytes, read by pread: a mapping's page faults cost five times as much.
+func (x *extraction) copy(w io.Writer, e Entry) error {
+	if x.block == nil {
+		x.block = make([]byte, 256<<10)
+	}
+	for off, end := e.Offset, e.Offset+e.Size; off < end; {
+		if err := x.ctx.Err(); err != nil {
+			return err
+		}
+		n, err := x.p.m.pread(x.block[:min(int64(len(x.block)), end-off)], off)
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(x.block[:n]); err != nil {
+			return err
+		}
+		off += int64(n)
+		x.done += int64(n)
+		if x.Progress != nil {
+			x.Progress(x.done, x.total)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,305 @@
+package soundpack
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"log/slog"
+	"math"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options say how to open a pack. The zero value, or a nil pointer, is right for most.
+type Options struct {
+	// Index is the path of the index; "" means beside the data: music.data has music.inx.
+	Index string
+	// Layout is "split"; "" means that the layout is found from the files.
+	Layout string
+	// MaxIndex is the most bytes of index that are read; 0 means 64 MiB, which is 2.4 million entries.
+	MaxIndex int64
+	// NoMap reads the data with pread instead of mapping it: slower for small reads, right for
+	// folders on a network, whose mappings are unreliable.
+	NoMap bool
+}
+
+const maxIndex = 64 << 20
+
+func (o *Options) orZero() Options {
+	if o == nil {
+		return Options{}
+	}
+	return *o
+}
+
+func (o Options) maxIndex() int64 {
+	if o.MaxIndex > 0 {
+		return o.MaxIndex
+	}
+	return maxIndex
+}
+
+// A Pack is an open pack, as it was when it was opened. It is an fs.FS with fs.ReadFileFS,
+// fs.StatFS and fs.ReadDirFS, and all of its methods may be called from several goroutines at once.
+type Pack struct {
+	path, base  string // the data file, and its base name for messages
+	indexPath   string
+	layout      layout
+	index       index
+	problems    []problem
+	modTime     time.Time // of the data
+	indexNewer  bool      // the index was written after the data
+	m           *mapping
+	closed      atomic.Bool
+	treeOnce    sync.Once
+	builtTree   *tree
+	foldersOnce sync.Once
+	folders     bool
+}
+
+// An Entry is one file of a pack, as the index tells it. Its values are not checked against the data
+// until it is opened.
+type Entry struct {
+	// Name is the name as it is shown, a valid path for io/fs. Bytes of the index's name that do not
+	// fit that are written as %XX; Raw has them unchanged.
+	Name string
+	// Index is the entry's ordinal in the index, from 0.
+	Index int
+	// Offset and Size say where in the data file the body lies, in bytes.
+	Offset, Size int64
+
+	raw string
+}
+
+// Raw is the name's bytes in the index, of no certain encoding. They are part of the index, which
+// stays in memory as long as a string cut out of it.
+func (e Entry) Raw() string { return e.raw }
+
+// Key is the name with A-Z folded: two entries with the same Key compete for it, and the first one
+// in the index is found.
+func (e Entry) Key() string { return foldASCII(e.Name) }
+
+// Open opens the pack whose data file is at path, and finds its index beside it.
+//
+// An index that is damaged as a whole is an error (ErrFormat); what can be lived with is told by
+// [Pack.Warnings], and single bad entries are refused when they are opened. A missing file is an
+// fs.ErrNotExist whose text names it.
+func Open(path string, opt *Options) (*Pack, error) {
+	o := opt.orZero()
+	p := &Pack{path: path, base: baseName(path), indexPath: o.Index}
+	var err error
+	if p.layout, err = pick(o.Layout); err == nil && p.indexPath == "" {
+		p.indexPath, err = p.layout.index(path)
+	}
+	if err != nil {
+		return nil, opened("open", path, err)
+	}
+	raw, err := p.snapshot(o)
+	if err != nil {
+		return nil, opened("open", path, err)
+	}
+	if err = p.layout.sniff(raw, p.m.size); err == nil {
+		p.index, p.problems, err = p.layout.load(raw)
+	}
+	if err != nil {
+		p.m.release()
+		return nil, opened("open", path, fmt.Errorf("%s: %w", baseName(p.indexPath), err))
+	}
+	if p.m.why != nil {
+		p.problems = append(p.problems, problem{slog.LevelInfo, "map", fmt.Sprintf("data is read, not mapped: %v", p.m.why)})
+	}
+	return p, nil
+}
+
+// errReplaced: the data file was replaced between two looks at it.
+var errReplaced = errors.New("the data file keeps being replaced")
+
+// snapshot takes index and data that belong together although a writer may replace either at any
+// moment. A writer makes data durable before an index names it, and never overwrites what an index
+// has named; so an index that is read while the data file of that path stays the same one fits it.
+func (p *Pack) snapshot(o Options) (raw string, err error) {
+	for try := range 50 {
+		if raw, err = p.trySnapshot(o); !errors.Is(err, errReplaced) {
+			break
+		}
+		time.Sleep(time.Duration(try) * time.Millisecond) // 1.2 s in all
+	}
+	return raw, err
+}
+
+func (p *Pack) trySnapshot(o Options) (raw string, err error) {
+	data, err := openRegular(p.path)
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if err != nil {
+			data.Close()
+		}
+	}()
+	raw, indexTime, err := readIndex(p.indexPath, o.maxIndex())
+	if err != nil {
+		return "", err
+	}
+	info, err := data.Stat() // after the index, so that a racing append does not look like damage
+	if err != nil {
+		return "", err
+	}
+	if p.m, err = newMapping(p.path, data, info, o.NoMap); err != nil {
+		return "", err
+	}
+	p.modTime, p.indexNewer = info.ModTime(), indexTime.After(info.ModTime().Add(2*time.Second))
+	return raw, nil
+}
+
+// openRegular opens a regular file. It looks first: opening a pipe would wait for its writer.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a regular file", path)
+	}
+	return os.Open(path)
+}
+
+func readIndex(path string, limit int64) (string, time.Time, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return "", time.Time{}, fmt.Errorf("index: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", time.Time{}, fmt.Errorf("index: %w", err)
+	}
+	if info.Size() > limit {
+		return "", time.Time{}, fmt.Errorf("%w: index %s has %d bytes, and %d is the most", ErrLimit, baseName(path), info.Size(), limit)
+	}
+	raw, err := readString(f, info.Size())
+	if err != nil {
+		return "", time.Time{}, fmt.Errorf("index: %w", err)
+	}
+	return raw, info.ModTime(), nil
+}
+
+// readString reads size bytes, or what there is of them, into a string without a second copy.
+func readString(r io.Reader, size int64) (string, error) {
+	var b strings.Builder
+	b.Grow(int(size))
+	var block [32 << 10]byte
+	for r = io.LimitReader(r, size); ; {
+		n, err := r.Read(block[:])
+		b.Write(block[:n])
+		if err == io.EOF {
+			return b.String(), nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}
+
+// Close ends the use of the pack: opening from it fails with ErrClosed. It does not wait. Files that
+// are still open go on working, and the mapping goes with the last of them.
+func (p *Pack) Close() error {
+	if p.closed.Swap(true) {
+		return nil
+	}
+	return p.m.release()
+}
+
+// Path is the data file's path as it was given to [Open].
+func (p *Pack) Path() string { return p.path }
+
+// IndexPath is the path of the index.
+func (p *Pack) IndexPath() string { return p.indexPath }
+
+// Layout is the name of the pack's layout: "split".
+func (p *Pack) Layout() string { return p.layout.name() }
+
+// DataSize is the length of the data in bytes, as it was when the pack was opened.
+func (p *Pack) DataSize() int64 { return p.m.size }
+
+// Warnings tells what is wrong with the index as a whole but does not keep it from being used, one
+// line each. [Pack.Verify] tells more.
+func (p *Pack) Warnings() []string {
+	var w []string
+	for _, b := range p.problems {
+		if b.level >= slog.LevelWarn {
+			w = append(w, baseName(p.indexPath)+": "+b.text)
+		}
+	}
+	return w
+}
+
+// Len is the number of entries, those that share a name included.
+func (p *Pack) Len() int { return p.index.len() }
+
+// Entry is the i-th entry of the index, from 0. It panics when i is out of range, as a slice does.
+func (p *Pack) Entry(i int) Entry {
+	r := p.index.at(i)
+	return Entry{Name: show(r.raw), Index: i, Offset: r.off, Size: r.size, raw: r.raw}
+}
+
+// Entries is every entry in the order of the index, those that share a name included.
+func (p *Pack) Entries() iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		for i := range p.index.len() {
+			if !yield(p.Entry(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Lookup finds the first entry of a name, without regard to the case of A-Z. The name is one as it is
+// shown ([Entry.Name]) or, where no entry is shown so, the bytes of [Entry.Raw]. It allocates nothing
+// unless the name is shown escaped.
+func (p *Pack) Lookup(name string) (Entry, bool) {
+	i := p.index.find(unshow(name))
+	if i < 0 && name != "" && strings.IndexByte(name, '%') >= 0 {
+		i = p.index.find(name)
+	}
+	if i < 0 {
+		return Entry{}, false
+	}
+	return p.Entry(i), true
+}
+
+// bounds tells whether an entry lies within the data. An empty one may lie anywhere.
+func (p *Pack) bounds(e Entry) error {
+	switch {
+	case e.Size == 0:
+		return nil
+	case e.Offset < 0 || e.Size < 0 || e.Size > math.MaxInt64-e.Offset:
+		return fmt.Errorf("%w: offset %d and size %d", ErrFormat, e.Offset, e.Size)
+	case e.Offset+e.Size > p.m.size:
+		return fmt.Errorf("%w: its %d bytes reach past the end of the data (%d bytes)", ErrFormat, e.Size, p.m.size)
+	}
+	return nil
+}
+
+// Section is a reader of the entry's body that needs no closing. It does not pin the mapping: once
+// the pack and its files are closed, it reads ErrClosed.
+func (p *Pack) Section(e Entry) (*io.SectionReader, error) {
+	if p.closed.Load() {
+		return nil, p.at("open", e, e.Offset, ErrClosed)
+	}
+	if err := p.bounds(e); err != nil {
+		return nil, p.at("open", e, e.Offset, err)
+	}
+	return io.NewSectionReader(reader{p, e}, e.Offset, e.Size), nil
+}
+
+var (
+	_ fs.ReadFileFS = (*Pack)(nil)
+	_ fs.StatFS     = (*Pack)(nil)
+	_ fs.ReadDirFS  = (*Pack)(nil)
+)

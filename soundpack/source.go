@@ -1,0 +1,113 @@
+package soundpack
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A Source is a file that is to be packed.
+type Source struct {
+	// Name is the name in the pack: printable UTF-8, at most 19 bytes in the split layout.
+	Name string
+	// Path says where the bytes come from, for messages.
+	Path string
+	// Size is how many bytes Open's reader gives. A source that gives more or less has changed while
+	// it was packed, which is an error.
+	Size int64
+	// Open is called once, when it is the source's turn.
+	Open func() (io.ReadCloser, error)
+
+	info fs.FileInfo // of the host's file, if it is one
+}
+
+// Sources are the files at the given paths. A file is named by the last element of its path. A folder
+// is walked: its files are named by their path below it and sorted by name, byte by byte, so that the
+// same folder gives the same pack wherever it lies. What operating systems leave in folders
+// (Thumbs.db, desktop.ini, .DS_Store, ._*) and what is no regular file is skipped in a walk, and told
+// to notice if that is not nil.
+func Sources(paths []string, notice func(path, text string)) ([]Source, error) {
+	var all []Source
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		if err != nil {
+			return nil, fmt.Errorf("soundpack: %w", err)
+		}
+		switch {
+		case info.IsDir():
+			s, err := SourcesFS(os.DirFS(p), func(name, text string) {
+				if notice != nil {
+					notice(filepath.Join(p, filepath.FromSlash(name)), text)
+				}
+			})
+			if err != nil {
+				return nil, err
+			}
+			for i := range s {
+				s[i].Path = filepath.Join(p, filepath.FromSlash(s[i].Path))
+			}
+			all = append(all, s...)
+		case info.Mode().IsRegular():
+			all = append(all, Source{filepath.Base(p), p, info.Size(), func() (io.ReadCloser, error) { return os.Open(p) }, info})
+		default:
+			return nil, fmt.Errorf("soundpack: %s: not a regular file", p)
+		}
+	}
+	return all, nil
+}
+
+// SourcesFS are the files of a whole file system, as [Sources] takes those of a folder.
+func SourcesFS(fsys fs.FS, notice func(path, text string)) ([]Source, error) {
+	if notice == nil {
+		notice = func(string, string) {}
+	}
+	var all []Source
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if rubbish(path.Base(name), d.IsDir()) {
+			notice(name, "skipped: left by an operating system")
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if d.IsDir() {
+			return nil
+		}
+		info, err := fs.Stat(fsys, name) // of what a symbolic link leads to
+		if err != nil {
+			return err
+		}
+		if !info.Mode().IsRegular() {
+			notice(name, "skipped: not a regular file")
+			return nil
+		}
+		all = append(all, Source{name, name, info.Size(), func() (io.ReadCloser, error) { return fsys.Open(name) }, info})
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("soundpack: %w", err)
+	}
+	slices.SortFunc(all, func(a, b Source) int { return cmp.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// rubbish tells what operating systems leave in folders.
+func rubbish(name string, dir bool) bool {
+	if dir {
+		return name == "__MACOSX"
+	}
+	switch strings.ToLower(name) {
+	case "thumbs.db", "ehthumbs.db", "desktop.ini", ".ds_store":
+		return true
+	}
+	return strings.HasPrefix(name, "._")
+}

@@ -1,0 +1,253 @@
+package soundpack
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+)
+
+// VerifyOptions say how to verify. The zero value, or a nil pointer, is right for most.
+type VerifyOptions struct {
+	// MaxFindings is the most findings of one kind that are kept; 0 means 100. All are counted.
+	MaxFindings int
+	// Check, if not nil, looks into each entry that can be opened: whether it is sound, say. What it
+	// returns is added to the report; of a Finding only Severity, Kind and Text need be set.
+	Check func(f *File) []Finding
+	// Progress is called with the number of entries checked and the number of all.
+	Progress func(done, total int)
+}
+
+// A Finding is one thing that is wrong or worth knowing.
+type Finding struct {
+	// Severity is slog.LevelError for damage, LevelWarn for what may harm some use of the pack, and
+	// LevelInfo for what is good to know.
+	Severity slog.Level `json:"severity"`
+	// Kind groups findings: "index", "bounds", "duplicate", "overlap", "shared", "gap", "name",
+	// "record", "changed", "map", or what Check says.
+	Kind string `json:"kind"`
+	// Entry is the name of the entry as it is shown, "" for the pack as a whole.
+	Entry string `json:"entry,omitempty"`
+	// Index is the entry's ordinal, -1 for the pack as a whole.
+	Index int `json:"index"`
+	// Offset is the place in the data in bytes.
+	Offset int64 `json:"offset"`
+	// Text is the finding in one line, without the entry's name.
+	Text string `json:"text"`
+}
+
+// String is the finding in one line.
+func (f Finding) String() string {
+	if f.Index < 0 {
+		return fmt.Sprintf("%s: %s", f.Kind, f.Text)
+	}
+	return fmt.Sprintf("%s: %q (entry %d, at %#x): %s", f.Kind, f.Entry, f.Index, f.Offset, f.Text)
+}
+
+// A Report is what [Pack.Verify] found.
+type Report struct {
+	Pack     string `json:"pack"`   // the data file
+	Layout   string `json:"layout"` // "split"
+	Entries  int    `json:"entries"`
+	DataSize int64  `json:"data_size"` // bytes
+	// Findings are the first ones of each kind, in the order of the index within a kind.
+	Findings []Finding `json:"findings"`
+	// Errors and Warnings count all, those that are not kept too.
+	Errors   int `json:"errors"`
+	Warnings int `json:"warnings"`
+}
+
+// Damaged tells whether there is a finding with the severity of an error.
+func (r *Report) Damaged() bool { return r.Errors > 0 }
+
+// Verify checks the form of the index, names, bounds, duplicates, overlaps and gaps, and what
+// opt.Check looks for. The time is n log n for n entries, whatever they say. The error is that of
+// ctx; damage is told in the Report.
+func (p *Pack) Verify(ctx context.Context, opt *VerifyOptions) (*Report, error) {
+	v := &verifier{p: p, ctx: ctx, kinds: map[string]tally{}}
+	if opt != nil {
+		v.VerifyOptions = *opt
+	}
+	if v.MaxFindings <= 0 {
+		v.MaxFindings = 100
+	}
+	v.Report = &Report{Pack: p.path, Layout: p.Layout(), Entries: p.Len(), DataSize: p.DataSize(), Findings: []Finding{}}
+	v.pack()
+	err := v.entries()
+	if err == nil {
+		err = v.ranges()
+	}
+	v.more()
+	return v.Report, err
+}
+
+type verifier struct {
+	VerifyOptions
+	*Report
+	p      *Pack
+	ctx    context.Context
+	kinds  map[string]tally
+	beyond bool // an entry reaches past the data
+}
+
+// A tally counts the findings of a kind and how bad the worst is of those that were not kept.
+type tally struct {
+	n     int
+	level slog.Level
+}
+
+func (v *verifier) add(f Finding) {
+	switch {
+	case f.Severity >= slog.LevelError:
+		v.Errors++
+	case f.Severity >= slog.LevelWarn:
+		v.Warnings++
+	}
+	t := v.kinds[f.Kind]
+	if t.n++; t.n <= v.MaxFindings {
+		v.Findings = append(v.Findings, f)
+	} else {
+		t.level = max(t.level, f.Severity)
+	}
+	v.kinds[f.Kind] = t
+}
+
+func (v *verifier) entry(e Entry, level slog.Level, kind, format string, args ...any) {
+	v.add(Finding{level, kind, e.Name, e.Index, e.Offset, fmt.Sprintf(format, args...)})
+}
+
+func (v *verifier) whole(level slog.Level, kind string, off int64, format string, args ...any) {
+	v.add(Finding{level, kind, "", -1, off, fmt.Sprintf(format, args...)})
+}
+
+// more says how many findings were not kept.
+func (v *verifier) more() {
+	for _, kind := range slices.Sorted(maps.Keys(v.kinds)) {
+		if t := v.kinds[kind]; t.n > v.MaxFindings {
+			v.Findings = append(v.Findings, Finding{t.level, kind, "", -1, 0, fmt.Sprintf("%d more like these", t.n-v.MaxFindings)})
+		}
+	}
+}
+
+// pack checks what concerns no single entry.
+func (v *verifier) pack() {
+	for _, b := range v.p.problems {
+		v.whole(b.level, b.kind, 0, "%s: %s", baseName(v.p.indexPath), b.text)
+	}
+	if v.p.m.acquire() {
+		if v.p.m.short() {
+			v.whole(slog.LevelError, "changed", 0, "the data was cut short since the pack was opened")
+		}
+		v.p.m.release()
+	}
+}
+
+// entries checks each entry by itself and against its namesakes.
+func (v *verifier) entries() error {
+	for i := range v.p.Len() {
+		if err := v.ctx.Err(); err != nil {
+			return err
+		}
+		r := v.p.index.at(i)
+		e := v.p.Entry(i)
+		if first := v.p.index.find(r.raw); first != i {
+			v.entry(e, slog.LevelError, "duplicate", "the same name as %q (entry %d), which is the one that is found", v.p.Entry(first).Name, first)
+		}
+		if level, text := judgeName(r.raw); text != "" {
+			v.entry(e, level, "name", "%s", text)
+		}
+		if r.odd != "" {
+			v.entry(e, slog.LevelInfo, "record", "%s", r.odd)
+		}
+		v.body(e)
+		if v.Progress != nil {
+			v.Progress(i+1, v.p.Len())
+		}
+	}
+	if v.beyond && v.p.indexNewer {
+		v.whole(slog.LevelInfo, "bounds", 0, "the index is newer than the data: was the data copied in full?")
+	}
+	return nil
+}
+
+// body checks that the entry can be opened and looks into it.
+func (v *verifier) body(e Entry) {
+	if e.Size == 0 && e.Offset > v.p.DataSize() {
+		v.entry(e, slog.LevelWarn, "bounds", "empty, with an offset past the end of the data (%d bytes)", v.p.DataSize())
+	}
+	f, err := v.p.openPinned(e)
+	if err != nil {
+		v.beyond = true
+		v.entry(e, slog.LevelError, "bounds", "%v", err)
+		return
+	}
+	defer f.Close()
+	if v.Check == nil {
+		return
+	}
+	for _, found := range v.Check(f) {
+		v.entry(e, found.Severity, found.Kind, "%s", found.Text)
+	}
+}
+
+// ranges checks how the bodies lie: it goes through them by offset and remembers how far the data is
+// taken and by whom, so that each entry is compared with one other at most.
+func (v *verifier) ranges() error {
+	x := v.p.index
+	var order []int32 // with 64 MiB of index the ordinals fit
+	for i := range x.len() {
+		if r := x.at(i); r.size > 0 && r.off+r.size <= v.p.DataSize() {
+			order = append(order, int32(i))
+		}
+	}
+	slices.SortFunc(order, func(i, j int32) int {
+		a, b := x.at(int(i)), x.at(int(j))
+		return cmp.Or(cmp.Compare(a.off, b.off), cmp.Compare(b.size, a.size), cmp.Compare(i, j))
+	})
+	var g gaps
+	var last, far Entry // the one before, unless it shares its bytes; the one that reaches farthest
+	for n, i := range order {
+		if err := v.ctx.Err(); err != nil {
+			return err
+		}
+		e := v.p.Entry(int(i))
+		end := far.Offset + far.Size
+		switch {
+		case n > 0 && e.Offset == last.Offset && e.Size == last.Size:
+			v.entry(e, slog.LevelInfo, "shared", "the very bytes of %q (entry %d)", last.Name, last.Index)
+			continue
+		case e.Offset < end:
+			v.entry(e, slog.LevelError, "overlap", "%d bytes of it belong to %q (entry %d) too", min(end, e.Offset+e.Size)-e.Offset, far.Name, far.Index)
+		case e.Offset > end:
+			g.add(e.Offset - end)
+		}
+		if last = e; e.Offset+e.Size > end {
+			far = e
+		}
+	}
+	v.gaps(g, far.Offset+far.Size)
+	return nil
+}
+
+// gaps counts bytes that belong to no entry.
+type gaps struct{ n, bytes int64 }
+
+func (g *gaps) add(bytes int64) { g.n, g.bytes = g.n+1, g.bytes+bytes }
+
+func (v *verifier) gaps(g gaps, end int64) {
+	tail := v.DataSize - end
+	if tail > 0 {
+		g.add(tail)
+	}
+	switch {
+	case g.n == 0:
+	case tail == g.bytes:
+		v.whole(slog.LevelWarn, "gap", end, "%d bytes behind the last entry", tail)
+	case tail > 0:
+		v.whole(slog.LevelWarn, "gap", end, "%d bytes in %d gaps, %d of them behind the last entry", g.bytes, g.n, tail)
+	default:
+		v.whole(slog.LevelWarn, "gap", 0, "%d bytes in %d gaps", g.bytes, g.n)
+	}
+}
