@@ -256,12 +256,11 @@ func TestCreateCancelled(t *testing.T) {
 	}
 }
 
-// faulty is the file layer failing at its n-th operation, counted from 0, and from then on as said.
+// faulty is the file layer failing at its n-th operation, counted from 0. Removing does not count.
 type faulty struct {
 	storage.FS
 	err     error
 	at      int
-	sticky  bool // every later operation but removing and moving back fails too
 	noLinks bool
 	ops     []string
 }

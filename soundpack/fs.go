@@ -97,8 +97,9 @@ func (p *Pack) find(op, name string) (Entry, *folder, error) {
 	}
 	// A backslash parts nothing in io/fs; as part of a name it is shown escaped.
 	if strings.IndexByte(name, '\\') < 0 {
-		if e, ok := p.Lookup(name); ok {
-			return e, nil, nil
+		// The raw form that Lookup takes too could hide a folder that is shown so.
+		if i := p.index.find(unshow(name)); i >= 0 {
+			return p.Entry(i), nil, nil
 		}
 		if p.hasFolders() {
 			if dir := p.tree().folders[foldASCII(name)]; dir != nil {
@@ -124,7 +125,7 @@ type folder struct {
 func (p *Pack) hasFolders() bool {
 	p.foldersOnce.Do(func() {
 		for i := 0; i < p.index.len() && !p.folders; i++ {
-			p.folders = strings.IndexByte(p.index.at(i).raw, '/') > 0
+			p.folders = strings.LastIndexByte(p.index.at(i).raw, '/') > 0
 		}
 	})
 	return p.folders

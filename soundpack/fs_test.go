@@ -19,6 +19,7 @@ var oddRecs = []rec{
 	{"", 0, 1}, {".", 1, 1}, {"..", 2, 1}, {"../x", 3, 1}, {"/abs", 4, 1}, {"a//b", 5, 1}, {"c/", 6, 1},
 	{"50%41", 7, 1}, {"%", 8, 1}, {"\xd5\xbd\xb6\xb7.ogg", 9, 1}, {"bell\x07", 10, 1}, {"[a-z]*?", 11, 1}, {"empty", 999, 0}, {"empty far", 1 << 31, 0},
 	{"both", 12, 2}, {"both/inner", 14, 2}, {"BOTH/other/x", 14, 2}, {"late/inner", 16, 2}, {"LATE", 18, 2},
+	{"//x", 20, 1}, {"%2F", 21, 1}, // a folder that is shown %2F, and an entry that has this name in the index
 }
 
 func TestFS(t *testing.T) {
@@ -29,7 +30,7 @@ func TestFS(t *testing.T) {
 		}
 		defer p.Close()
 		if err := fstest.TestFS(p, "jaguar.wav", "Theme.OGG", "sfx/hit.wav", "sfx/Miss.wav", "sfx/deep/er/a", "sfx%5Chit.wav", "%00", "%2E", "%2E%2E",
-			"%2Fabs", "a/%2Fb", "c%2F", "50%2541", "%", "%D5%BD%B6%B7.ogg", "bell%07", "[a-z]*?", "empty", "empty far", "both", "LATE"); err != nil {
+			"%2Fabs", "a/%2Fb", "c%2F", "50%2541", "%", "%D5%BD%B6%B7.ogg", "bell%07", "[a-z]*?", "empty", "empty far", "both", "LATE", "%2F/x", "%252F"); err != nil {
 			t.Error(err)
 		}
 	}
@@ -38,7 +39,8 @@ func TestFS(t *testing.T) {
 func TestFSListing(t *testing.T) {
 	p := openRecs(t, pattern(1000), oddRecs...)
 	for dir, want := range map[string]string{
-		".": "% %00 %2E %2E%2E/ %2Fabs %D5%BD%B6%B7.ogg 50%2541 LATE Theme.OGG [a-z]*? a/ bell%07 both c%2F empty empty far jaguar.wav sfx/ sfx%5Chit.wav",
+		".":   "% %00 %252F %2E %2E%2E/ %2F/ %2Fabs %D5%BD%B6%B7.ogg 50%2541 LATE Theme.OGG [a-z]*? a/ bell%07 both c%2F empty empty far jaguar.wav sfx/ sfx%5Chit.wav",
+		"%2f": "x",
 		// "%2E%2E" is both the entry ".." and the folder of "../x": the entry counts.
 		"SFX": "Miss.wav deep/ hit.wav",
 		"a":   "%2Fb",

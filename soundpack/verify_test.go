@@ -64,7 +64,7 @@ func TestVerifyRanges(t *testing.T) {
 // Overlaps and gaps agree with counting bytes one by one.
 func TestVerifyRangesModel(t *testing.T) {
 	r := newRand(t)
-	for round := range 2000 {
+	for round := range 500 {
 		data := r.IntN(40)
 		recs := make([]rec, r.IntN(6))
 		count := make([]int, data)
@@ -90,7 +90,6 @@ func TestVerifyRangesModel(t *testing.T) {
 		if rep.Damaged() != overlap || strings.Contains(said, "gap:") != (free > 0) || free > 0 && !strings.Contains(said, fmt.Sprintf("gap: %d bytes", free)) {
 			t.Fatalf("round %d: %d bytes, %+v: overlap %v, %d free:\n%s", round, data, recs, overlap, free, said)
 		}
-		os.RemoveAll(t.TempDir())
 	}
 }
 

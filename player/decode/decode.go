@@ -7,12 +7,18 @@
 // decoder becomes an error of that stream, and a decoder that makes no progress is ended.
 //
 // A Stream reads from the io.ReaderAt that it was opened on for as long as it lives and belongs to
-// one goroutine at a time. It never closes that reader.
+// one goroutine at a time. It never closes that reader. An error of that reader comes out wrapped,
+// so that errors.Is finds it.
+//
+// [Stream.ReadAll] decodes a short sound whole, and [Inspect] tells what is wrong with one.
+//
+// Left out are formats that games do not ship: Open refuses them by their name with
+// [ErrUnsupported].
 package decode
 
 import (
 	"errors"
-	"io"
+	"time"
 )
 
 // Errors that a caller can branch on; all others come wrapped in one of them or from the reader.
@@ -23,6 +29,17 @@ var (
 	ErrLimit       = errors.New("over the limit")
 	ErrClosed      = errors.New("closed")
 )
+
+// Options bound what a stream may give. The zero value, and a nil pointer, are right for sounds of
+// unknown origin.
+type Options struct {
+	// MaxDuration is the longest sound that is played, 0 = 24 hours. A longer one is an ErrLimit:
+	// when it is opened where its length is known then, else when it gets there.
+	MaxDuration time.Duration
+	// MaxRatio is the most frames that a byte of input may become, 0 = 8192. It ends a tiny file
+	// that claims hours, and is wide enough for digital silence in FLAC.
+	MaxRatio int64
+}
 
 // Loop is a loop region in frames: [Start, End). End is exclusive.
 type Loop struct {
@@ -42,6 +59,8 @@ type Info struct {
 	Delay    int64    // frames of encoder delay taken off at the start
 	Padding  int64    // frames of padding taken off at the end
 	Loops    []Loop   // as the file tells them, clamped to its length
+	Cues     []int64  // frames that the file marks, in its order
+	Mask     uint32   // which speakers the channels are for, as in WAVE_FORMAT_EXTENSIBLE; 0 = the usual ones
 	Warnings []string // what was wrong and was mended, one line each
 }
 
@@ -59,9 +78,33 @@ type codec interface {
 	close() error
 }
 
-// int16Reader is a codec whose samples are at most 16 bits wide, and that hands them out unchanged.
+// int16Reader is a codec whose samples are at most 16 bits wide, and that hands them out unchanged,
+// scaled to 16 bits: a sample of 8 bits comes times 256.
 type int16Reader interface {
 	read16(dst []int16) (frames int, err error)
 }
 
-var _ io.ReaderAt // the source of every codec
+// lengthFinder is a codec that can find its length where info().Frames is -1, by a scan if need be.
+// The next read goes on where it would have gone on.
+type lengthFinder interface {
+	findFrames() (int64, error)
+}
+
+// seekTabler is a codec whose seeks are helped by a table that is worth keeping.
+type seekTabler interface {
+	seekTable() []byte
+	setSeekTable(table []byte) error
+}
+
+// summer is a codec whose file holds a checksum of the decoded samples.
+type summer interface {
+	// startSum has the samples of every read from now on summed; the stream stands at frame 0.
+	startSum()
+	// checkSum compares after the end. It returns nil where the file holds no sum.
+	checkSum() error
+}
+
+// exactAlloc is a codec whose length is proved by the bytes that are there, not by a claim.
+type exactAlloc interface {
+	provenFrames() int64
+}

@@ -1,67 +1,195 @@
-// Package mixer adds voices up.
+// Package mixer adds voices up: sounds in memory and streams, each with a gain and a place between
+// left and right, into interleaved stereo float32.
 //
-// CONTRACT SKETCH, to be filled in: names and signatures below are fixed, bodies are not there yet.
+// [New] makes a Mixer. Whoever owns the time calls [Mixer.Mix] for one block after the other, a
+// device, a file or a test; time is nothing but the frames mixed so far. Mix is a plain function of
+// what it was told: it has no clock, lock, goroutine or allocation, and the same commands at the
+// same frames give the same bits, whatever the sizes of the blocks.
+//
+// Everything else may be called from any goroutine. [Mixer.PlayPCM] and [Mixer.PlayFeed] start a
+// voice and return its handle at once; the methods of [Commands] steer it, with the next block or,
+// through [Mixer.At], at a certain frame. Commands wait in a bounded queue for the next block, and
+// fail with [ErrFull] rather than wait or be lost. What became of a voice is read from the snapshot
+// that every block publishes ([Mixer.State], [Mixer.Stats]) and from end notices ([Mixer.Ended]).
+//
+// No transition takes a step: starts within a sound, pauses, stops, seeks and changes of gain and
+// pan are spread over 5 ms along a raised cosine. The first frame of a sound is not, for attacks
+// stay sharp, nor is its last. A lone voice at 0 dB in the centre comes out as it is stored, bit for
+// bit. Sums are not limited: what lies beyond ±1 is passed on.
+//
+// A sound at another rate is brought to the mixer's by [Resample] or a [Resampler] first.
 package mixer
 
-/*
+import (
+	"errors"
+	"sync/atomic"
+)
+
+// Errors that a caller can branch on.
+var (
+	ErrFull   = errors.New("mixer: too many commands wait for the next block")
+	ErrVoices = errors.New("mixer: no voice is free")
+	ErrValue  = errors.New("mixer: value out of range")
+)
+
+// Config is the size of a mixer. The zero value is right.
 type Config struct {
 	Rate   int // frames a second; 0 = 48000
-	Voices int // most voices at a time; 0 = 256
-	Queue  int // commands that may wait for the next block; 0 = 1024
+	Voices int // most voices at a time, waiting and paused ones included; 0 = 256, at most 65536
+	Queue  int // commands that may wait for the next block or for their frame; 0 = 1024
 }
 
-func New(c Config) *Mixer
-func (m *Mixer) Rate() int
-func (m *Mixer) Mix(block []float32)                      // interleaved stereo, overwritten; time goes on by len(block)/2 frames
-func (m *Mixer) Stream(samples [][2]float64) (int, bool)  // beep.Streamer over Mix; never drained
-func (m *Mixer) Err() error
-func (m *Mixer) Time() int64                              // frames mixed since the start; any goroutine
+// maxChunk is how many frames are mixed at a time: the accumulator and what a stream gives stay in
+// the fastest cache.
+const maxChunk = 256
 
-// PCM is a sound in memory at the mixer's rate: interleaved frames of one or two channels, in
-// exactly one of two widths. It must not change once given.
-type PCM struct {
-	Channels int
-	S16      []int16
-	F32      []float32
-}
-func (p *PCM) Frames() int64
+// A Mixer mixes voices. Mix and Stream belong to one goroutine at a time; all other methods may be
+// called from any.
+type Mixer struct {
+	Commands // those that take effect at once
 
-// Feed is the mixer's end of a stream at the mixer's rate. Read copies at most len(dst)/Channels()
-// interleaved frames and never blocks, locks or allocates. Fewer frames than asked for with end
-// false is an underrun (silence is mixed, the voice lives); with end true the voice is over.
-type Feed interface {
-	Channels() int // 1 or 2, fixed
-	Read(dst []float32) (frames int, end bool)
-}
+	rate  int
+	curve []float32 // of the default ramp, 5 ms
+	dip   []float32 // of a seek
+	half  int       // the frame of the dip, counted from 1, at which the place changes; 0 = no dip
 
-type Voice uint64 // handle; the zero Voice is none; a handle of an ended voice is inert
+	desk    desk    // where commands come from
+	board   board   // where the state goes to
+	voices  []voice // by slot
+	list    []int32 // slots in use, in the order in which they are summed
+	now     int64   // frames mixed
+	started uint64  // number of the voice that was started last
+	plan    plan    // commands whose frame is still to come
+	carried uint64  // commands carried out
+	last    int64   // frame behind the last one of a voice that is over
+	master  move
+	stats   Stats
+	time    atomic.Int64 // now, for everybody
 
-type Loop struct { Start, End int64; Count int } // frames of the PCM; End 0 = its end; Count: how often the region plays in all, 0 = for ever
-
-type Params struct {
-	Gain   float64 // dB, 0 = as it is; math.Inf(-1) silent
-	Pan    float64 // -1 left .. 1 right, equal power, 0 centre
-	Loop   *Loop   // PCM voices only
-	Start  int64   // frame of the PCM that is heard first
-	At     int64   // mixer frame at which it starts; one that has passed means at once
-	Length int64   // frames to play in all, 0 = to the end   (for play --duration)
-	FadeIn int     // frames; 0 = the default ramp where Start > 0, else none (a sound that starts at its own first frame is not ramped)
-	Paused bool
+	sum   [maxChunk]frame
+	gains [maxChunk]frame
+	input [2 * maxChunk]float32
+	block [2 * maxChunk]float32 // of Stream
 }
 
-func (m *Mixer) PlayPCM(p *PCM, v Params) (Voice, error)  // ErrFull (queue), ErrVoices (none free)
-func (m *Mixer) PlayFeed(f Feed, v Params) (Voice, error)
-func (m *Mixer) SetGain(v Voice, dB float64) error        // all of these: ramped over 5 ms (Rate/200 frames), at the next block; ErrFull
-func (m *Mixer) SetPan(v Voice, pan float64) error
-func (m *Mixer) Pause(v Voice) error
-func (m *Mixer) Resume(v Voice) error
-func (m *Mixer) Stop(v Voice, fade int) error             // fade in frames, 0 = the default 5 ms
-func (m *Mixer) Seek(v Voice, frame int64) error          // PCM voices; cross-faded
-func (m *Mixer) SetLoop(v Voice, l *Loop) error           // nil: leave the loop and play on to the end
-func (m *Mixer) SetMaster(dB float64) error
+// New returns a Mixer at frame 0 without voices. Values of c that are out of range are taken to the
+// nearest that is in it.
+func New(c Config) *Mixer {
+	rate := orDefault(c.Rate, 48000, 1<<20)
+	voices := orDefault(c.Voices, 256, maxVoices)
+	queue := orDefault(c.Queue, 1024, 1<<20)
+	m := &Mixer{
+		rate:   rate,
+		curve:  raisedCosine(max(rate/200, 1)),
+		voices: make([]voice, voices),
+		list:   make([]int32, 0, voices),
+		plan:   make(plan, 0, queue),
+		master: rest(1),
+	}
+	m.Commands = Commands{m: m}
+	m.dip, m.half = dipTable(rate, len(m.curve))
+	m.desk.init(voices, queue)
+	m.board.init(voices, queue)
+	m.publish()
+	return m
+}
 
-type State struct { Playing, Paused, Ended bool; Position int64 (frame of the PCM; for a feed: frames taken from it); Loops int64; Underruns int64; Active... }
-func (m *Mixer) State(v Voice) State                      // from the published snapshot; any goroutine; no lock against Mix
-func (m *Mixer) Ended(buf []Voice) int                    // end notices, taken off the mixing path; one reader
-func (m *Mixer) Stats() Stats                             // voices active, peak, underruns, dropped commands
-*/
+// orDefault is n, or def where n is 0, within 1 and most.
+func orDefault(n, def, most int) int {
+	if n == 0 {
+		n = def
+	}
+	return min(max(n, 1), most)
+}
+
+// Rate is how many frames a second the mixer makes.
+func (m *Mixer) Rate() int { return m.rate }
+
+// Time is how many frames have been mixed since the start.
+func (m *Mixer) Time() int64 { return m.time.Load() }
+
+// Mix fills block with the next len(block)/2 interleaved stereo frames, and time goes on by as
+// many. Commands given before the call take effect at its first frame, those with a frame of their
+// own at that.
+func (m *Mixer) Mix(block []float32) {
+	m.carryOut()
+	m.receive()
+	for out := block; len(out) >= 2; {
+		m.carryOut()
+		n := m.plan.cut(m.now, min(len(out)/2, maxChunk))
+		m.mixChunk(m.sum[:n])
+		m.deliver(out[:2*n], m.sum[:n])
+		out = out[2*n:]
+		m.now += int64(n)
+	}
+	clear(block[len(block)&^1:])
+	m.publish()
+}
+
+// mixChunk sums the voices over frames in which no command falls due.
+func (m *Mixer) mixChunk(sum []frame) {
+	clear(sum)
+	over := false
+	for _, slot := range m.list {
+		v := &m.voices[slot]
+		if n, on := m.play(v, sum); !on {
+			v.over, over = true, true
+			m.last = max(m.last, m.now+int64(n))
+		}
+	}
+	if over {
+		m.sweep()
+	}
+}
+
+// deliver writes the sum out at the master's gain.
+func (m *Mixer) deliver(out []float32, sum []frame) {
+	for len(sum) > 0 {
+		n := m.master.cut(len(sum))
+		m.master.scale(sum[:n], m.curve)
+		for i, f := range sum[:n] {
+			o := (*[2]float32)(out[2*i:])
+			o[0], o[1] = f[0], f[1]
+		}
+		m.master.advance(n)
+		out, sum = out[2*n:], sum[n:]
+	}
+}
+
+// sweep takes voices that are over off the list, gives notice of their end and frees their slots.
+// The order of the others stays, for the order of a sum of floats is part of its value.
+func (m *Mixer) sweep() {
+	kept := m.list[:0]
+	for _, slot := range m.list {
+		v := &m.voices[slot]
+		if !v.over {
+			kept = append(kept, slot)
+			continue
+		}
+		m.stats.Underruns += v.flow.underruns
+		if !m.board.ended.push(v.id) {
+			m.stats.LostEnds++
+		}
+		*v = voice{}
+		m.desk.free.push(slot)
+	}
+	m.list = kept
+}
+
+// Stream fills samples with the next frames, as beep.Streamer asks for; it is never drained.
+func (m *Mixer) Stream(samples [][2]float64) (n int, ok bool) {
+	for len(samples) > 0 {
+		k := min(len(samples), maxChunk)
+		block := m.block[:2*k]
+		m.Mix(block)
+		for i := range samples[:k] {
+			samples[i] = [2]float64{float64(block[2*i]), float64(block[2*i+1])}
+		}
+		n += k
+		samples = samples[k:]
+	}
+	return n, true
+}
+
+// Err is nil: mixing cannot fail. It makes the Mixer a beep.Streamer.
+func (m *Mixer) Err() error { return nil }

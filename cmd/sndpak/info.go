@@ -1,0 +1,224 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sndpak/sndpak/player/decode"
+	"github.com/sndpak/sndpak/soundpack"
+	"github.com/spf13/cobra"
+)
+
+func newInfo() *cobra.Command {
+	var pack packFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "info PACK [ENTRY] | FILE",
+		Short: "Tell all that is known of a pack, an entry or a sound file",
+		Long: `Tell all that is known of a pack, or of one entry. An entry is decoded to its end, so
+that its length, peak and silence are what is there and not what its header claims.`,
+		Example: "  sndpak info music.data\n  sndpak info music.data theme.ogg\n  sndpak info song.mp3 --json",
+		Args:    cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			src, names, err := openSounds(args, &pack.Options)
+			if err != nil {
+				return err
+			}
+			defer src.Close()
+			if len(names) == 0 {
+				return show(cmd, packInfo(src.pack), asJSON)
+			}
+			if len(names) > 1 {
+				return usagef("info takes one entry")
+			}
+			facts, err := soundInfo(cmd, src, names[0])
+			if err != nil {
+				return err
+			}
+			return show(cmd, facts, asJSON)
+		},
+	}
+	pack.add(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// facts are what info tells, in order.
+type facts []fact
+
+type fact struct {
+	key   string // in JSON
+	value any
+	text  string // for people; "" leaves the fact out of the text
+}
+
+func (f *facts) add(key string, value any, format string, a ...any) {
+	*f = append(*f, fact{key, value, fmt.Sprintf(format, a...)})
+}
+
+// MarshalJSON keeps the order of the facts.
+func (f facts) MarshalJSON() ([]byte, error) {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, x := range f {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		v, err := json.Marshal(x.value)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&b, "%q:%s", x.key, v)
+	}
+	b.WriteByte('}')
+	return []byte(b.String()), nil
+}
+
+func show(cmd *cobra.Command, f facts, asJSON bool) error {
+	w := cmd.OutOrStdout()
+	if asJSON {
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", " ")
+		return enc.Encode(f)
+	}
+	return f.print(w)
+}
+
+func (f facts) print(w io.Writer) error {
+	for _, x := range f {
+		for line := range strings.SplitSeq(x.text, "\n") {
+			if line == "" {
+				continue
+			}
+			if _, err := fmt.Fprintf(w, "%-11s %s\n", x.key, oneLine(line)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// packInfo are the facts of a whole pack.
+func packInfo(p *soundpack.Pack) facts {
+	var f facts
+	f.add("pack", p.Path(), "%s", p.Path())
+	f.add("index", p.IndexPath(), "%s", p.IndexPath())
+	f.add("layout", p.Layout(), "%s", p.Layout())
+	f.add("entries", p.Len(), "%d", p.Len())
+	f.add("size", p.DataSize(), "%s", bytesText(p.DataSize()))
+	formats, secs := map[string]int{}, 0.0
+	for l := range listing(p) {
+		switch {
+		case l.Format != "":
+			formats[l.Format]++
+			secs += *l.Seconds
+		default:
+			formats["other"]++
+		}
+	}
+	var text []string
+	for _, k := range []string{"wav", "flac", "vorbis", "mp3", "other"} {
+		if n := formats[k]; n > 0 {
+			text = append(text, fmt.Sprintf("%d %s", n, formatTitle(k)))
+		}
+	}
+	f.add("formats", formats, "%s", strings.Join(text, ", "))
+	f.add("seconds", secs, "%s of sound", clock(seconds(secs)))
+	f.add("warnings", nonNil(p.Warnings()), "%s", strings.Join(p.Warnings(), "\n"))
+	return f
+}
+
+func nonNil(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}
+
+// soundInfo are the facts of one sound, decoded to its end.
+func soundInfo(cmd *cobra.Command, src *sounds, name string) (facts, error) {
+	var f facts
+	if src.pack != nil {
+		if e, ok := src.pack.Lookup(name); ok {
+			f.add("pack", src.pack.Path(), "%s", src.pack.Path())
+			f.add("name", e.Name, "%s", e.Name)
+			f.add("key", e.Key(), "")
+			f.add("offset", e.Offset, "%d", e.Offset)
+			f.add("size", e.Size, "%s", bytesText(e.Size))
+		}
+	}
+	s, err := src.decode(name)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	report, err := decode.Inspect(cmd.Context(), s.Stream)
+	if err != nil {
+		return nil, err
+	}
+	f.sound(s.Info())
+	f.heard(report)
+	return f, nil
+}
+
+// sound adds what the file tells.
+func (f *facts) sound(in decode.Info) {
+	f.add("format", in.Format, "%s", formatTitle(in.Format))
+	f.add("encoding", in.Encoding, "%s", in.Encoding)
+	f.add("rate", in.Rate, "%d Hz", in.Rate)
+	f.add("channels", in.Channels, "%d (%s)", in.Channels, layoutName(in.Channels))
+	if in.Bits > 0 {
+		f.add("bits", in.Bits, "%d", in.Bits)
+	}
+	secs := float64(in.Frames) / float64(in.Rate)
+	f.add("frames", in.Frames, "%d", in.Frames)
+	f.add("seconds", secs, "%s", clock(seconds(secs)))
+	if in.Delay > 0 || in.Padding > 0 {
+		f.add("delay", in.Delay, "%d frames taken off at the start", in.Delay)
+		f.add("padding", in.Padding, "%d frames taken off at the end", in.Padding)
+	}
+	loops := make([][2]int64, 0, len(in.Loops))
+	var text []string
+	for _, l := range in.Loops {
+		loops = append(loops, [2]int64{l.Start, l.End})
+		how := ""
+		if l.PingPong {
+			how = ", forward and back (played forward)"
+		}
+		text = append(text, fmt.Sprintf("frames %d to %d%s", l.Start, l.End, how))
+	}
+	if len(loops) > 0 {
+		f.add("loop", loops[0], "%s", strings.Join(text, "\n"))
+		f.add("loops", loops, "")
+	}
+}
+
+// decibels is a share of full scale in dBFS; null in JSON for silence.
+func decibels(v float64) *float64 {
+	if v <= 0 {
+		return nil
+	}
+	dB := 20 * math.Log10(v)
+	return &dB
+}
+
+func dbText(v float64) string {
+	if dB := decibels(v); dB != nil {
+		return fmt.Sprintf("%.1f dBFS", *dB)
+	}
+	return "silence"
+}
+
+// heard adds what decoding the sound to its end showed.
+func (f *facts) heard(r decode.Report) {
+	f.add("peak", decibels(r.Peak), "%s", dbText(r.Peak))
+	f.add("clipped", r.Clipped, "%d samples at full scale", r.Clipped)
+	f.add("silence", [2]int64{r.LeadSilence, r.TailSilence}, "%d frames at the start, %d at the end", r.LeadSilence, r.TailSilence)
+	warnings := slices.Concat(r.Info.Warnings, r.Findings)
+	f.add("warnings", nonNil(warnings), "%s", strings.Join(warnings, "\n"))
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"time"
+
+	"github.com/sndpak/sndpak/player/decode"
+	"github.com/sndpak/sndpak/soundpack"
+	"github.com/spf13/cobra"
+)
+
+func newList() *cobra.Command {
+	var pack packFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "list PACK",
+		Short:   "Show what is in a pack",
+		Example: "  sndpak list music.data\n  sndpak list music.data --json | jq -r '.entries[].name'",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := pack.open(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			defer p.Close()
+			w := bufio.NewWriter(cmd.OutOrStdout())
+			if asJSON {
+				err = listJSON(w, p)
+			} else {
+				err = listText(w, p)
+			}
+			if err != nil {
+				return err
+			}
+			return w.Flush()
+		},
+	}
+	pack.add(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// listed is an entry in the JSON of list. What is not known of an entry is left out: of one that is
+// no sound, everything from format on.
+type listed struct {
+	Name     string    `json:"name"`
+	Key      string    `json:"key"`
+	Offset   int64     `json:"offset"`
+	Size     int64     `json:"size"`
+	Format   string    `json:"format,omitempty"`
+	Frames   *int64    `json:"frames,omitempty"`
+	Rate     int       `json:"rate,omitempty"`
+	Channels int       `json:"channels,omitempty"`
+	Seconds  *float64  `json:"seconds,omitempty"`
+	Loop     *[2]int64 `json:"loop,omitempty"`
+	Error    string    `json:"error,omitempty"`
+
+	encoding string
+}
+
+func listJSON(w io.Writer, p *soundpack.Pack) error {
+	all := make([]listed, 0, p.Len())
+	for l := range listing(p) {
+		all = append(all, l)
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	return enc.Encode(struct {
+		Pack    string   `json:"pack"`
+		Layout  string   `json:"layout"`
+		Entries []listed `json:"entries"`
+	}{p.Path(), p.Layout(), all})
+}
+
+func listText(w io.Writer, p *soundpack.Pack) error {
+	for l := range listing(p) {
+		what := l.Error
+		if what == "" {
+			what = fmt.Sprintf("%9s  %s", clock(seconds(*l.Seconds)), describe(l.Format, l.encoding, l.Rate, l.Channels))
+			if l.Loop != nil {
+				what += fmt.Sprintf(", loop %d-%d", l.Loop[0], l.Loop[1])
+			}
+		} else {
+			what = fmt.Sprintf("%9s  %s", "-", what)
+		}
+		if _, err := fmt.Fprintf(w, "%-20s %10d  %s\n", oneLine(l.Name), l.Size, what); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listing looks at every entry, on all cores, and yields them in the order of the index.
+func listing(p *soundpack.Pack) func(yield func(listed) bool) {
+	return func(yield func(listed) bool) {
+		const batch = 256
+		quit := make(chan struct{})
+		defer close(quit)
+		order := make(chan chan []listed, runtime.GOMAXPROCS(0))
+		go func() {
+			defer close(order)
+			for from := 0; from < p.Len(); from += batch {
+				part := make(chan []listed, 1)
+				select {
+				case order <- part:
+				case <-quit:
+					return
+				}
+				go func() { part <- lookAt(p, from, min(from+batch, p.Len())) }()
+			}
+		}()
+		for part := range order {
+			for _, l := range <-part {
+				if !yield(l) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func lookAt(p *soundpack.Pack, from, to int) []listed {
+	part := make([]listed, 0, to-from)
+	for i := from; i < to; i++ {
+		part = append(part, look(p, p.Entry(i)))
+	}
+	return part
+}
+
+// look opens an entry as a sound and notes what it finds.
+func look(p *soundpack.Pack, e soundpack.Entry) listed {
+	l := listed{Name: e.Name, Key: e.Key(), Offset: e.Offset, Size: e.Size}
+	r, err := p.Section(e)
+	if err != nil {
+		l.Error = err.Error()
+		return l
+	}
+	s, err := decode.Open(r, e.Size, nil)
+	if err != nil {
+		l.Error = err.Error()
+		return l
+	}
+	defer s.Close()
+	frames := int64(s.Len())
+	in := s.Info()
+	l.Format, l.Rate, l.Channels, l.encoding = in.Format, in.Rate, in.Channels, in.Encoding
+	secs := float64(frames) / float64(in.Rate)
+	l.Frames, l.Seconds = &frames, &secs
+	if len(in.Loops) > 0 {
+		l.Loop = &[2]int64{in.Loops[0].Start, in.Loops[0].End}
+	}
+	return l
+}
+
+// describe is a sound's format for people: "WAV, 16-bit PCM, 44.1 kHz stereo".
+func describe(format, encoding string, rate, channels int) string {
+	return fmt.Sprintf("%s, %s, %g kHz %s", formatTitle(format), encoding, float64(rate)/1000, layoutName(channels))
+}
+
+func layoutName(channels int) string {
+	switch channels {
+	case 1:
+		return "mono"
+	case 2:
+		return "stereo"
+	}
+	return fmt.Sprintf("%d channels", channels)
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// clock shows a time as 0:01.25, or 1:02:03 from an hour on.
+func clock(d time.Duration) string {
+	d = max(d, 0).Round(10 * time.Millisecond)
+	m, s := d/time.Minute, (d % time.Minute).Seconds()
+	if m >= 60 {
+		return fmt.Sprintf("%d:%02d:%02d", m/60, m%60, int(s))
+	}
+	return fmt.Sprintf("%d:%05.2f", m, s)
+}

@@ -1,0 +1,80 @@
+// Sndpak packs the sounds of a game into one pack, and looks into it, checks it and plays from it.
+//
+// Data goes to standard output, everything else to standard error. The exit status is 0 when all
+// was done, 1 when something failed, 2 for wrong usage, 3 when the pack or an entry is damaged and
+// 4 when there is no such entry.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	status := run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})
+	stop()
+	os.Exit(status)
+}
+
+// streams are the three files of a process.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// run is the whole program: it runs the command that args name and returns the exit status.
+func run(ctx context.Context, args []string, std streams) int {
+	root := newRoot(std)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return statusDone
+	}
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		err = errors.New("interrupted")
+	}
+	for _, line := range causes(err) {
+		fmt.Fprintf(std.err, "sndpak: %s\n", line)
+	}
+	return status(err)
+}
+
+func newRoot(std streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "sndpak",
+		Short: "Pack the sounds of a game, look into the pack, and play from it",
+		Long: `sndpak keeps the sounds of a game in one pack: a data file and a small index of
+names (music.data and music.inx). It makes packs, looks into them, checks them and
+plays any entry at once: WAV, FLAC, OGG Vorbis and MP3, found by their content.`,
+		Example: `  sndpak create music.data sounds/      pack a folder
+  sndpak list music.data                what is in it
+  sndpak play music.data jaguar.wav     hear one
+  sndpak console music.data             play it by keys`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(std.in)
+	root.SetOut(std.out)
+	root.SetErr(std.err)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(
+		newCreate(), newList(), newInfo(), newExtract(), newDecode(), newVerify(),
+		newPlay(), newConsole(), newVersion(),
+	)
+	for _, c := range root.Commands() {
+		c.Args = usageArgs(c.Args)
+	}
+	root.Args = usageArgs(root.Args)
+	return root
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/sndpak/sndpak/player"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// A key is what play understands of a keyboard.
+type key int
+
+const (
+	keyNone key = iota
+	keyPause
+	keyBack
+	keyForward
+	keyLouder
+	keyQuieter
+	keyNext
+	keyQuit
+)
+
+// screen is what play shows and the keys that it takes. On a terminal it is one line that moves and
+// single keys; elsewhere one line an entry and no keys.
+type screen struct {
+	src  *sounds
+	out  io.Writer
+	tick <-chan time.Time
+	keys <-chan key
+
+	live    bool // on a terminal
+	width   int
+	ticker  *time.Ticker
+	restore func()
+}
+
+func newScreen(cmd *cobra.Command, src *sounds) *screen {
+	s := &screen{src: src, out: cmd.OutOrStdout()}
+	in, inOK := cmd.InOrStdin().(*os.File)
+	out, outOK := cmd.ErrOrStderr().(*os.File)
+	if !inOK || !outOK || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {
+		return s
+	}
+	state, err := term.MakeRaw(int(in.Fd()))
+	if err != nil {
+		return s
+	}
+	s.live, s.out = true, out
+	s.restore = func() { term.Restore(int(in.Fd()), state) }
+	s.ticker = time.NewTicker(time.Second / 10)
+	s.tick = s.ticker.C
+	s.keys = readKeys(in)
+	return s
+}
+
+// readKeys reads a terminal in raw mode for as long as the program lives: a read of a terminal
+// cannot be taken back.
+func readKeys(in io.Reader) <-chan key {
+	keys := make(chan key)
+	go func() {
+		buf := make([]byte, 64)
+		for {
+			n, err := in.Read(buf)
+			for _, k := range parseKeys(string(buf[:n])) {
+				keys <- k
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return keys
+}
+
+var keyNames = map[string]key{
+	" ": keyPause, "p": keyPause,
+	"\x1b[D": keyBack, "\x1bOD": keyBack, "\x1b[C": keyForward, "\x1bOC": keyForward,
+	"+": keyLouder, "=": keyLouder, "-": keyQuieter, "_": keyQuieter,
+	"n": keyNext, "q": keyQuit, "Q": keyQuit, "\x03": keyQuit, "\x04": keyQuit, "\x1b": keyQuit,
+}
+
+// parseKeys splits what one read of a terminal gave into keys; the longest name counts.
+func parseKeys(s string) (keys []key) {
+	for len(s) > 0 {
+		n := 1
+		if strings.HasPrefix(s, "\x1b[") || strings.HasPrefix(s, "\x1bO") {
+			n = escapeLen(s)
+		}
+		if k := keyNames[s[:n]]; k != keyNone {
+			keys = append(keys, k)
+		}
+		s = s[n:]
+	}
+	return keys
+}
+
+// escapeLen is the length of the control sequence at the start of s: it ends with its first letter
+// or tilde (ECMA-48, 5.4).
+func escapeLen(s string) int {
+	for i := 2; i < len(s); i++ {
+		if s[i] >= 0x40 && s[i] <= 0x7e {
+			return i + 1
+		}
+	}
+	return len(s)
+}
+
+// began shows a sound that has begun.
+func (s *screen) began(v *player.Voice) {
+	in := v.Sound().Info()
+	line := fmt.Sprintf("%s  %s  %s", oneLine(s.src.title(v.Sound().Name())),
+		clock(v.Sound().Duration()), describe(in.Format, in.Encoding, in.Rate, in.Channels))
+	if s.live {
+		fmt.Fprintf(s.out, "\r\x1b[K%s\r\n", line)
+		return
+	}
+	fmt.Fprintln(s.out, line)
+}
+
+// status draws the line that moves.
+func (s *screen) status(v *player.Voice, gain float64) {
+	if !s.live || v == nil {
+		return
+	}
+	state := "playing"
+	if v.Paused() {
+		state = "paused "
+	}
+	at := time.Duration(float64(v.Position()) / float64(v.Sound().Info().Rate) * float64(time.Second))
+	fmt.Fprintf(s.out, "\r\x1b[K%s %s / %s  %s  %+.0f dB  space <- -> + - n q", state,
+		clock(at), clock(v.Sound().Duration()), bar(at, v.Sound().Duration(), 20), gain)
+}
+
+// bar is a line of n cells filled as far as at is of total.
+func bar(at, total time.Duration, n int) string {
+	full := 0
+	if total > 0 {
+		full = int(min(max(int64(at)*int64(n)/int64(total), 0), int64(n)))
+	}
+	return "[" + strings.Repeat("=", full) + strings.Repeat(" ", n-full) + "]"
+}
+
+// close gives the terminal back.
+func (s *screen) close() {
+	if !s.live {
+		return
+	}
+	s.ticker.Stop()
+	fmt.Fprint(s.out, "\r\x1b[K")
+	s.restore()
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/sndpak/sndpak/player/decode"
+	"github.com/sndpak/sndpak/player/output"
+	"github.com/sndpak/sndpak/soundpack"
+	"github.com/spf13/cobra"
+)
+
+// The exit statuses.
+const (
+	statusDone    = 0
+	statusFailed  = 1
+	statusUsage   = 2 // wrong flags or arguments
+	statusDamaged = 3 // the pack or an entry is damaged
+	statusNoEntry = 4 // no such entry
+)
+
+// usageError is an error of the command line itself.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return usageError{err}
+}
+
+func usagef(format string, a ...any) error { return usageError{fmt.Errorf(format, a...)} }
+
+// usageArgs turns what a command says against its arguments into a usage error that shows how the
+// command is used.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if check == nil {
+			return nil
+		}
+		if err := check(cmd, args); err != nil {
+			return usagef("%w (%s; see %s --help)", err, cmd.UseLine(), cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+// noEntryError says that a pack has no such entry.
+type noEntryError struct{ pack, entry string }
+
+func (e noEntryError) Error() string {
+	return fmt.Sprintf("%s: no entry %q (sndpak list %s shows them)", e.pack, e.entry, e.pack)
+}
+
+// damagedError says that a pack or an entry is damaged where the finding itself was printed.
+type damagedError struct{ error }
+
+func (e damagedError) Unwrap() error { return e.error }
+
+// status is the exit status that err asks for. Of several errors the worst counts: damage before a
+// missing entry before anything else.
+func status(err error) int {
+	switch {
+	case err == nil:
+		return statusDone
+	case as[usageError](err) || errors.Is(err, output.ErrSpec):
+		return statusUsage
+	case as[damagedError](err) || isAny(err, soundpack.ErrFormat, soundpack.ErrChecksum, soundpack.ErrChanged,
+		decode.ErrFormat, decode.ErrCorrupt, decode.ErrUnsupported, decode.ErrLimit):
+		return statusDamaged
+	case as[noEntryError](err):
+		return statusNoEntry
+	}
+	return statusFailed
+}
+
+func as[T error](err error) bool {
+	var t T
+	return errors.As(err, &t)
+}
+
+func isAny(err error, targets ...error) bool {
+	for _, t := range targets {
+		if errors.Is(err, t) {
+			return true
+		}
+	}
+	return false
+}
+
+// causes are the errors joined in err, one line each.
+func causes(err error) []string {
+	if j, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []string
+		for _, e := range j.Unwrap() {
+			all = append(all, causes(e)...)
+		}
+		return all
+	}
+	return []string{oneLine(err.Error())}
+}
+
+// oneLine keeps a message on one line and its control characters from the terminal.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return ' '
+		}
+		if r < 0x20 || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return '?'
+		}
+		return r
+	}, strings.TrimRight(s, "\n"))
+}
+
+// isMissing reports that err is about something that does not exist.
+func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

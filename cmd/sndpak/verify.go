@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/sndpak/sndpak/player/decode"
+	"github.com/sndpak/sndpak/soundpack"
+	"github.com/spf13/cobra"
+)
+
+func newVerify() *cobra.Command {
+	var pack packFlags
+	var deep, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "verify PACK",
+		Short: "Check a pack",
+		Long: `Check the index, its names and bounds, overlaps and gaps, and that every entry is the
+sound that its name says. --deep also decodes every entry to its end.
+
+The exit status is 3 where something is damaged; warnings alone leave it 0.`,
+		Example: "  sndpak verify music.data\n  sndpak verify music.data --deep --json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := soundpack.Open(args[0], &pack.Options)
+			if err != nil {
+				return err
+			}
+			defer p.Close()
+			report, err := p.Verify(cmd.Context(), &soundpack.VerifyOptions{Check: checkSound(cmd.Context(), deep)})
+			if err != nil {
+				return err
+			}
+			return printReport(cmd, report, asJSON)
+		},
+	}
+	pack.add(cmd.Flags())
+	cmd.Flags().BoolVar(&deep, "deep", false, "decode every entry")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// printReport shows what was found; damage is the command's error.
+func printReport(cmd *cobra.Command, r *soundpack.Report, asJSON bool) error {
+	w := cmd.OutOrStdout()
+	if asJSON {
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", " ")
+		if err := enc.Encode(r); err != nil {
+			return err
+		}
+	} else {
+		for _, f := range r.Findings {
+			fmt.Fprintf(w, "%s: %s\n", severityName(f.Severity), oneLine(f.String()))
+		}
+		fmt.Fprintf(w, "%s: %d entries, %d errors, %d warnings\n", oneLine(r.Pack), r.Entries, r.Errors, r.Warnings)
+	}
+	if r.Damaged() {
+		return damagedError{fmt.Errorf("%s: %d errors", r.Pack, r.Errors)}
+	}
+	return nil
+}
+
+func severityName(l slog.Level) string {
+	switch {
+	case l >= slog.LevelError:
+		return "error"
+	case l >= slog.LevelWarn:
+		return "warning"
+	}
+	return "note"
+}
+
+// extensions are the file name extensions that promise a format.
+var extensions = map[string][]string{
+	".wav": {"wav"}, ".wave": {"wav"}, ".ogg": {"vorbis", "flac"}, ".oga": {"vorbis", "flac"},
+	".mp3": {"mp3"}, ".flac": {"flac"},
+}
+
+// checkSound looks whether an entry is the sound that its name promises; deep decodes it.
+func checkSound(ctx context.Context, deep bool) func(f *soundpack.File) []soundpack.Finding {
+	return func(f *soundpack.File) []soundpack.Finding {
+		info, err := f.Stat()
+		if err != nil {
+			return []soundpack.Finding{{Severity: slog.LevelError, Kind: "sound", Text: err.Error()}}
+		}
+		ext := strings.ToLower(path.Ext(info.Name()))
+		promised := extensions[ext]
+		s, err := decode.Open(f, f.Size(), nil)
+		if err != nil {
+			return unplayable(err, f.Size(), promised)
+		}
+		defer s.Close()
+		var found []soundpack.Finding
+		warnf := func(format string, a ...any) {
+			found = append(found, soundpack.Finding{Severity: slog.LevelWarn, Kind: "sound", Text: fmt.Sprintf(format, a...)})
+		}
+		in := s.Info()
+		if promised != nil && !slices.Contains(promised, in.Format) {
+			warnf("named %s, but it is %s", ext, formatTitle(in.Format))
+		}
+		if deep {
+			return append(found, inspect(ctx, s)...)
+		}
+		for _, w := range in.Warnings {
+			warnf("%s", w)
+		}
+		return found
+	}
+}
+
+// unplayable judges an entry that does not open: an error in one that is named as a sound, nothing
+// in one that is not.
+func unplayable(err error, size int64, promised []string) []soundpack.Finding {
+	f := soundpack.Finding{Severity: slog.LevelError, Kind: "sound", Text: err.Error()}
+	switch {
+	case size == 0:
+		f.Severity = slog.LevelWarn
+	case promised == nil && errors.Is(err, decode.ErrFormat):
+		return nil // a pack may hold other files too
+	case errors.Is(err, decode.ErrUnsupported):
+		f.Severity = slog.LevelWarn
+	}
+	return []soundpack.Finding{f}
+}
+
+// formatTitle is a format's name as people write it.
+func formatTitle(format string) string {
+	switch format {
+	case "wav", "flac", "mp3":
+		return strings.ToUpper(format)
+	case "vorbis":
+		return "OGG Vorbis"
+	}
+	return format
+}
+
+// inspect decodes a sound to its end and tells what a shipper should know.
+func inspect(ctx context.Context, s *decode.Stream) (found []soundpack.Finding) {
+	r, err := decode.Inspect(ctx, s)
+	for _, text := range slices.Concat(r.Info.Warnings, r.Findings) {
+		found = append(found, soundpack.Finding{Severity: slog.LevelWarn, Kind: "sound", Text: text})
+	}
+	if err != nil && ctx.Err() == nil {
+		found = append(found, soundpack.Finding{Severity: slog.LevelError, Kind: "sound", Text: err.Error()})
+	}
+	return found
+}

@@ -1,0 +1,263 @@
+package decode
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"runtime"
+	"testing"
+
+	"github.com/gopxl/beep/v2"
+	bwav "github.com/gopxl/beep/v2/wav"
+)
+
+func TestReadAllNative(t *testing.T) {
+	p, err := openBytes(t, wavGood().bytes()).ReadAll(0)
+	if err != nil || p.F32 != nil || p.Channels != 2 || p.Rate != 44100 || p.Frames() != 500 {
+		t.Fatalf("%d frames, %d channels, %d Hz, %v", p.Frames(), p.Channels, p.Rate, err)
+	}
+	same(t, "samples", p.S16, tone(2, 500))
+	if cap(p.S16) != len(p.S16) {
+		t.Errorf("%d samples take the room of %d", len(p.S16), cap(p.S16))
+	}
+}
+
+func TestReadAllFloat(t *testing.T) {
+	for name, data := range wavKinds(t) {
+		s := openBytes(t, data)
+		p, err := s.ReadAll(0)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		in := openBytes(t, data)
+		if (p.S16 != nil) != (in.Int16() && in.Info().Channels <= 2) || p.Frames() != int64(in.Len()) {
+			t.Errorf("%s: %d frames of %d, int16 %t", name, p.Frames(), in.Len(), p.S16 != nil)
+		}
+		if p.F32 != nil && in.Info().Channels <= 2 {
+			same(t, name, p.F32, floats(t, in))
+		}
+	}
+}
+
+func TestReadAllFolds(t *testing.T) {
+	spec := flacGood(6, 16, 3000)
+	p, err := openBytes(t, spec.bytes()).ReadAll(0)
+	if err != nil || p.Channels != 2 || p.Frames() != 3000 {
+		t.Fatalf("%d channels, %d frames, %v", p.Channels, p.Frames(), err)
+	}
+	want := make([]float32, 6000)
+	if n, err := openBytes(t, spec.bytes()).ReadStereo(want); n != 3000 || err != nil {
+		t.Fatal(n, err)
+	}
+	same(t, "stereo", p.F32, want)
+}
+
+func TestReadAllFromTheMiddle(t *testing.T) {
+	s := openBytes(t, wavGood().bytes())
+	if err := s.Seek(480); err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.ReadAll(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "the rest", p.S16, tone(2, 500)[960:])
+}
+
+// TestReadAllLimits has streams of known and of unknown length around the limit.
+func TestReadAllLimits(t *testing.T) {
+	for _, frames := range []int64{-1, 1000} {
+		for _, c := range []struct {
+			bytes int64
+			fits  bool
+		}{{3999, false}, {4000, true}, {4001, true}, {1, false}, {3996, false}} {
+			f := newFake(1000, 1)
+			f.about.Frames = frames
+			p, err := gated(t, f).ReadAll(c.bytes)
+			if c.fits && (err != nil || p.Frames() != 1000) {
+				t.Errorf("1000 frames of 4 bytes in %d: %d frames, %v", c.bytes, p.Frames(), err)
+			}
+			if !c.fits && !errors.Is(err, ErrLimit) {
+				t.Errorf("1000 frames of 4 bytes in %d: %v", c.bytes, err)
+			}
+			if frames >= 0 && !c.fits && f.reads > 0 {
+				t.Errorf("%d reads although the length was known", f.reads)
+			}
+		}
+	}
+}
+
+func TestReadAllError(t *testing.T) {
+	errDisk := errors.New("disk")
+	f := newFake(1000, 2)
+	f.read1 = func(f *fake, dst []float32) (int, error) {
+		if f.pos >= 300 {
+			return 0, errDisk
+		}
+		return f.plain(dst)
+	}
+	p, err := gated(t, f).ReadAll(0)
+	if !errors.Is(err, errDisk) || p.Frames() != 300 {
+		t.Errorf("%d frames, %v", p.Frames(), err)
+	}
+}
+
+// allocated is how many bytes f allocates.
+func allocated(f func()) int64 {
+	var a, b runtime.MemStats
+	runtime.ReadMemStats(&a)
+	f()
+	runtime.ReadMemStats(&b)
+	return int64(b.TotalAlloc - a.TotalAlloc)
+}
+
+// TestReadAllTrustsNoClaim claims a length that never comes.
+func TestReadAllTrustsNoClaim(t *testing.T) {
+	f := newFake(10, 2)
+	f.about.Frames = 7_000_000
+	s, err := newStream(f, 1000, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p PCM
+	if n := allocated(func() { p, err = s.ReadAll(0) }); n > 1<<20 {
+		t.Errorf("%d bytes were allocated for 10 frames", n)
+	}
+	if err != nil || p.Frames() != 10 || cap(p.F32) > 64 {
+		t.Errorf("%d frames in the room of %d, %v", p.Frames(), cap(p.F32), err)
+	}
+}
+
+// TestBombs opens and drains tiny files that claim much: none may take memory out of proportion.
+func TestBombs(t *testing.T) {
+	pcm := wavGood()
+	huge := func(f func(w *wavSpec)) []byte { w := pcm; f(&w); return w.bytes() }
+	flacHead := flacGood(2, 16, 10).bytes()[:42]
+	for name, data := range map[string][]byte{
+		"WAV chunk of 2 GiB":      huge(func(w *wavSpec) { w.before = []testChunk{{id: "JUNK", claim: 0x7ffffffe}} }),
+		"WAV fmt of 2 GiB":        append([]byte("RIFF\x00\x00\x00\x00WAVEfmt \xf0\xff\xff\x7f"), make([]byte, 200)...),
+		"WAV data of 4 GiB":       huge(func(w *wavSpec) { w.claim = 0xfffffffe }),
+		"WAV smpl of 4e9 loops":   huge(func(w *wavSpec) { c := smpl(); c.body[28], c.body[31] = 0xff, 0xff; w.before = []testChunk{c} }),
+		"WAV blocks of 64 KiB":    huge(func(w *wavSpec) { w.tag, w.bits, w.align, w.ch = tagIMA, 4, 65535, 1 }),
+		"RF64 of 2^60":            rf64(1<<60, 0xffffffff),
+		"FLAC picture of 16 MiB":  append([]byte("fLaC\x00\x00\x00\x22"), append(bytes.Clone(flacHead[8:]), 0x86, 0xff, 0xff, 0xff)...),
+		"FLAC 4e9 comments":       append([]byte("fLaC\x00\x00\x00\x22"), append(bytes.Clone(flacHead[8:]), 0x84, 0, 0, 8, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff)...),
+		"FLAC 2^36 frames":        append(append([]byte(nil), flacHead[:21]...), append([]byte{0xff, 0xff, 0xff, 0xff, 0xff}, flacHead[26:]...)...),
+		"ID3 of 256 MiB":          []byte("ID3\x03\x00\x00\x7f\x7f\x7f\x7f"),
+		"ID3 with the high bits":  []byte("ID3\x03\x00\x00\xff\xff\xff\xff"),
+		"ID3 in ID3":              bytes.Repeat([]byte("ID3\x03\x00\x00\x00\x00\x00\x00"), 1000),
+		"MPEG sync and no more":   bytes.Repeat([]byte{0xff}, 3000),
+		"Ogg page of nothing":     bytes.Repeat([]byte("OggS\x00\x02"), 200),
+		"zeros":                   make([]byte, 5000),
+		"RIFF and no more":        []byte("RIFF"),
+		"WAV of one byte of data": huge(func(w *wavSpec) { w.data = []byte{1} }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := allocated(func() { drainAny(t, data) })
+			if n > 2<<20 {
+				t.Errorf("%d bytes were allocated for a file of %d", n, len(data))
+			}
+		})
+	}
+}
+
+// benchWAV is 60 s of 16-bit stereo.
+func benchWAV(width int) []byte {
+	const frames = 60 * 44100
+	switch width {
+	case 2:
+		return wavSpec{ch: 2, bits: 16, data: le16(tone(2, frames)...)}.bytes()
+	case 3:
+		return wavSpec{ch: 2, bits: 24, data: make([]byte, 6*frames)}.bytes()
+	}
+	return wavSpec{tag: tagFloat, ch: 2, bits: 32, data: make([]byte, 8*frames)}.bytes()
+}
+
+func benchOpen(b *testing.B, data []byte) *Stream {
+	s, err := Open(bytes.NewReader(data), int64(len(data)), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s
+}
+
+// BenchmarkWAVIntoMemory loads 60 s of 16-bit stereo; BenchmarkBeepBuffer does the same with beep.
+func BenchmarkWAVIntoMemory(b *testing.B) {
+	data := benchWAV(2)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		if _, err := benchOpen(b, data).ReadAll(0); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkBeepBuffer(b *testing.B) {
+	data := benchWAV(2)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		s, format, err := bwav.Decode(bytes.NewReader(data))
+		if err != nil {
+			b.Fatal(err)
+		}
+		beep.NewBuffer(format).Append(s)
+	}
+}
+
+// BenchmarkWAVRead reads blocks of 4096 frames into the same memory.
+func BenchmarkWAVRead(b *testing.B) {
+	for name, width := range map[string]int{"int16": 2, "from24": 3, "from32f": 4} {
+		b.Run(name, func(b *testing.B) {
+			data := benchWAV(width)
+			f, i := make([]float32, 8192), make([]int16, 8192)
+			b.ReportAllocs()
+			b.SetBytes(int64(len(data)))
+			for b.Loop() {
+				s := benchOpen(b, data)
+				for err := error(nil); err == nil; {
+					if width == 2 {
+						_, err = s.ReadInt16(i)
+					} else {
+						_, err = s.ReadFloat32(f)
+					}
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkFLAC(b *testing.B) {
+	spec := flacGood(2, 16, 10*44100)
+	spec.block = 4096
+	spec.kind = func(int, int) string { return "linear" }
+	data := spec.bytes()
+	buf := make([]float32, 8192)
+	b.ReportAllocs()
+	for b.Loop() {
+		s := benchOpen(b, data)
+		for err := error(nil); err != io.EOF; {
+			if _, err = s.ReadFloat32(buf); err != nil && err != io.EOF {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*10*44100), "ns/frame")
+}
+
+func BenchmarkFLACSeek(b *testing.B) {
+	spec := flacGood(2, 16, 60*44100)
+	spec.block = 4096
+	spec.kind = func(int, int) string { return "linear" }
+	data := spec.bytes()
+	s := benchOpen(b, data)
+	var buf [2]float32
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if err := s.Seek(i * 7919 * 331 % s.Len()); err != nil {
+			b.Fatal(err)
+		}
+		s.ReadFloat32(buf[:])
+	}
+}

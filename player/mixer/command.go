@@ -1,0 +1,288 @@
+package mixer
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+)
+
+// A Voice is the handle of one playing of a sound. The zero Voice is none. Once its voice has ended
+// a handle is inert for ever: commands to it do nothing.
+//
+// It holds the voice's number, counted from 1 in the order of starts, whether it plays a feed, and
+// its slot. So whoever has a handle can tell by the number of the voice started last whether this
+// one is still to come, without a look at shared state.
+type Voice uint64
+
+const (
+	slotBits  = 16
+	feedBit   = 1 << slotBits
+	maxVoices = 1 << slotBits
+)
+
+func (v Voice) slot() int      { return int(v & (maxVoices - 1)) }
+func (v Voice) feed() bool     { return v&feedBit != 0 }
+func (v Voice) number() uint64 { return uint64(v >> (slotBits + 1)) }
+
+// Loop is a region of a PCM that is played more than once: frames [Start, End).
+type Loop struct {
+	Start, End int64 // End 0 = the end of the PCM; so is one beyond it
+	Count      int   // how often the region plays in all; 0 = for ever
+}
+
+func (l *Loop) check() error {
+	if l.Start < 0 || l.End < 0 || l.End != 0 && l.End <= l.Start || l.Count < 0 {
+		return fmt.Errorf("%w: loop of frames %d to %d, %d times", ErrValue, l.Start, l.End, l.Count)
+	}
+	return nil
+}
+
+// Params say how a voice plays. The zero value plays the sound as it is, once, at once. Frames are
+// the mixer's.
+type Params struct {
+	Gain   float64 // dB, at most 60; math.Inf(-1) is silent
+	Pan    float64 // -1 left to 1 right, constant in power; a stereo sound is balanced by the same law
+	Loop   *Loop   // of a PCM; nil = none
+	Start  int64   // frame of the PCM that is heard first
+	At     int64   // mixer frame at which the voice starts; one that has passed means at once
+	Length int64   // frames to play in all, the last 5 ms fading out; 0 = to the end of the sound
+	FadeIn int     // frames; 0 = 5 ms where Start > 0, else none
+	Paused bool    // stand at the first frame until Resume
+}
+
+// check reports ErrValue for what cannot be played.
+func (p *Params) check() error {
+	if p.Start < 0 || p.Length < 0 || p.FadeIn < 0 {
+		return fmt.Errorf("%w: start %d, length %d, fade-in %d", ErrValue, p.Start, p.Length, p.FadeIn)
+	}
+	if p.Loop != nil {
+		return p.Loop.check()
+	}
+	return nil
+}
+
+// An op is what a command does.
+type op uint8
+
+const (
+	opStart op = iota // what the slot's setup says
+	opBegin           // of a voice that waited for its frame
+	opGain
+	opPan
+	opPause
+	opResume
+	opStop
+	opSeek
+	opLoop
+	opUnloop
+	opMaster
+)
+
+// A command goes from Commands to Mix. It fills a cache line.
+type command struct {
+	at    int64 // mixer frame; one that has passed means at once
+	order int64 // among commands of the same frame
+	voice Voice
+	gain  frame    // a level on both sides, or a pan's two
+	n     [3]int64 // a frame of the sound, a number of frames, or a loop
+	op    op
+}
+
+// A setup is what a voice starts with.
+type setup struct {
+	pcm   *PCM
+	feed  Feed
+	level float32
+	law   frame
+	loop  Loop // if loops
+	loops bool
+	Params
+}
+
+// A desk is the senders' side of the mixer. Setups lie beside the queue, in the slot that the
+// command names: until Mix has taken that command the slot belongs to the sender.
+type desk struct {
+	cmds   *ring[command]
+	free   *ring[int32] // slots; Mix puts in
+	setups []setup
+	most   uint64        // commands under way at a time
+	done   atomic.Uint64 // commands carried out
+
+	mu   sync.Mutex // guards the senders' ends of cmds and free, and what follows
+	sent uint64
+	last uint64 // number of the last voice
+}
+
+func (d *desk) init(voices, queue int) {
+	d.cmds, d.most = newRing[command](queue), uint64(queue)
+	d.setups = make([]setup, voices)
+	d.free = newRing[int32](voices)
+	for slot := range voices {
+		d.free.push(int32(slot))
+	}
+}
+
+// send queues a command.
+func (d *desk) send(c *command) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.full() {
+		return ErrFull
+	}
+	d.put(c)
+	return nil
+}
+
+// full reports whether as many commands are under way as may be; mu is held.
+func (d *desk) full() bool { return d.sent-d.done.Load() >= d.most }
+
+// put queues a command where there is room; mu is held.
+func (d *desk) put(c *command) {
+	d.sent++
+	p := d.cmds.room()
+	*p = *c
+	p.order = int64(d.sent)
+	d.cmds.put()
+}
+
+// start takes a slot and queues the start of a voice in it.
+func (d *desk) start(s *setup) (Voice, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.full() {
+		return 0, ErrFull
+	}
+	slot, ok := d.free.pop()
+	if !ok {
+		return 0, ErrVoices
+	}
+	d.last++
+	id := Voice(d.last<<(slotBits+1)) | Voice(slot)
+	if s.feed != nil {
+		id |= feedBit
+	}
+	d.setups[slot] = *s
+	d.put(&command{op: opStart, at: s.At, voice: id})
+	return id, nil
+}
+
+// PlayPCM starts a voice on p. A start behind the last frame is a voice that ends at once. The error
+// is ErrValue, ErrFull or ErrVoices.
+func (m *Mixer) PlayPCM(p *PCM, v Params) (Voice, error) {
+	if err := p.Check(); err != nil {
+		return 0, err
+	}
+	return m.start(&setup{pcm: p, Params: v})
+}
+
+// PlayFeed starts a voice on f, which belongs to the mixer until the voice has ended. Loop and Start
+// are not for feeds. The error is ErrValue, ErrFull or ErrVoices.
+func (m *Mixer) PlayFeed(f Feed, v Params) (Voice, error) {
+	if f == nil || f.Channels() < 1 || f.Channels() > 2 || v.Loop != nil || v.Start != 0 {
+		return 0, fmt.Errorf("%w: a feed has one or two channels, and neither loop nor start", ErrValue)
+	}
+	return m.start(&setup{feed: f, Params: v})
+}
+
+func (m *Mixer) start(s *setup) (id Voice, err error) {
+	if err = s.check(); err != nil {
+		return 0, err
+	}
+	if s.level, err = amplitude(s.Gain); err != nil {
+		return 0, err
+	}
+	if s.law, err = panLaw(s.Pan); err != nil {
+		return 0, err
+	}
+	if s.loops = s.Loop != nil; s.loops {
+		s.loop, s.Loop = *s.Loop, nil
+	}
+	return m.desk.start(s)
+}
+
+// Commands steer voices, all at the same time: those of a Mixer with its next block, those of
+// [Mixer.At] at a frame. Commands of the same frame are carried out in the order in which they were
+// given. Each method returns ErrFull where too many are under way, and ErrValue for a value that
+// nothing can be done with; a voice that has ended is no error.
+type Commands struct {
+	m  *Mixer
+	at int64
+}
+
+// At returns the commands that take effect exactly at the given frame of the mixer's time, or at
+// once where it has passed.
+func (m *Mixer) At(frame int64) Commands { return Commands{m, frame} }
+
+func (c Commands) send(x *command) error {
+	x.at = c.at
+	return c.m.desk.send(x)
+}
+
+// SetGain moves the voice's gain to dB within 5 ms.
+func (c Commands) SetGain(v Voice, dB float64) error {
+	g, err := amplitude(dB)
+	if err != nil {
+		return err
+	}
+	return c.send(&command{op: opGain, voice: v, gain: frame{g, g}})
+}
+
+// SetPan moves the voice to pan, -1 to 1, within 5 ms.
+func (c Commands) SetPan(v Voice, pan float64) error {
+	law, err := panLaw(pan)
+	if err != nil {
+		return err
+	}
+	return c.send(&command{op: opPan, voice: v, gain: law})
+}
+
+// Pause fades the voice out within 5 ms, of which the sound's frames count as played, and holds it
+// there. Its fades stand still meanwhile.
+func (c Commands) Pause(v Voice) error { return c.send(&command{op: opPause, voice: v}) }
+
+// Resume goes on where Pause stopped, fading in within 5 ms.
+func (c Commands) Resume(v Voice) error { return c.send(&command{op: opResume, voice: v}) }
+
+// Stop fades the voice out within so many frames, 0 = 5 ms, and ends it. A voice that is not to be
+// heard, because it waits or is paused, ends at once.
+func (c Commands) Stop(v Voice, fade int) error {
+	if fade < 0 {
+		return fmt.Errorf("%w: fade of %d frames", ErrValue, fade)
+	}
+	return c.send(&command{op: opStop, voice: v, n: [3]int64{int64(fade)}})
+}
+
+// Seek goes to a frame of the PCM, which counts as reached at once: within 5 ms the sound fades out
+// at the old place and in at the new one, each frame from there in its time. A frame behind the last
+// one ends the voice, one below 0 is 0. It returns ErrValue for the voice of a feed.
+func (c Commands) Seek(v Voice, frame int64) error {
+	if v.feed() {
+		return fmt.Errorf("%w: seek in a feed", ErrValue)
+	}
+	return c.send(&command{op: opSeek, voice: v, n: [3]int64{max(frame, 0)}})
+}
+
+// SetLoop has the voice keep to another region, counted anew, or with nil leave the one it keeps to
+// and play on to the end. A voice that is behind the region's end plays on and never comes back. It
+// returns ErrValue for the voice of a feed.
+func (c Commands) SetLoop(v Voice, l *Loop) error {
+	if v.feed() {
+		return fmt.Errorf("%w: loop in a feed", ErrValue)
+	}
+	if l == nil {
+		return c.send(&command{op: opUnloop, voice: v})
+	}
+	if err := l.check(); err != nil {
+		return err
+	}
+	return c.send(&command{op: opLoop, voice: v, n: [3]int64{l.Start, l.End, int64(l.Count)}})
+}
+
+// SetMaster moves the gain of the whole mix to dB within 5 ms.
+func (c Commands) SetMaster(dB float64) error {
+	g, err := amplitude(dB)
+	if err != nil {
+		return err
+	}
+	return c.send(&command{op: opMaster, gain: frame{g, g}})
+}

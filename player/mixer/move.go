@@ -1,0 +1,166 @@
+package mixer
+
+import "math"
+
+// How gains move. A linear ramp of 5 ms has corners, and at its start a tone of 100 Hz takes steps
+// 5 % larger than its own. All moves here follow the raised cosine sin²(πx/2) instead: over a ramp
+// of at least half its period a tone of amplitude g·sin(ωt) has slope ω·cos(πx/2) at most, never
+// more than by itself. The last frame of a move stands at its target already, so that a ramp of one
+// frame takes effect at once.
+
+// raisedCosine is the table of a move of n frames: 0 lies before its first frame, 1 at its last.
+func raisedCosine(n int) []float32 {
+	w := make([]float32, n)
+	for k := range w {
+		s := math.Sin(math.Pi / 2 * float64(k+1) / float64(n))
+		w[k] = float32(s * s)
+	}
+	return w
+}
+
+// dipTable is the gain of a seek: down along a quarter of a cosine to one silent frame, at half,
+// where the place changes, and up along a quarter of a sine, 5 ms in all.
+//
+// This is the one curve that is never steeper than the sound around it. A cross-fade in which both
+// places are heard is: two phases of a tone of 100 Hz that lie 90 degrees apart pass into each
+// other with steps 1.41 times those of the tone, whatever the fade. Each half takes no less than a
+// quarter of that tone's period; Rate/400 rounded down might. At rates so low that a ramp is one
+// frame there is no dip, and half is 0.
+func dipTable(rate, ramp int) (w []float32, half int) {
+	if ramp == 1 {
+		return nil, 0
+	}
+	h := (rate + 399) / 400
+	w = make([]float32, 2*h-1)
+	for k := range w {
+		w[k] = float32(math.Abs(math.Cos(math.Pi / 2 * float64(k+1) / float64(h))))
+	}
+	w[h-1] = 0
+	return w, h
+}
+
+// smooth holds sin²(πx/2) for moves of any length, at x = i/smoothSteps, with one more entry so
+// that the last interval needs no test.
+const smoothSteps = 1024
+
+var smooth = func() (t [smoothSteps + 2]float32) {
+	copy(t[1:], raisedCosine(smoothSteps))
+	t[smoothSteps+1] = 1
+	return t
+}()
+
+// A span counts the frames of a move: k of n are done. At rest k == n.
+type span struct{ k, n int }
+
+// moving reports whether frames of the move are left.
+func (s *span) moving() bool { return s.k < s.n }
+
+// cut shortens n so that the move does not end within it.
+func (s *span) cut(n int) int {
+	if s.moving() {
+		return min(n, s.n-s.k)
+	}
+	return n
+}
+
+// pass counts n frames, and reports whether the move ends with them; n was cut.
+func (s *span) pass(n int) bool {
+	if !s.moving() {
+		return false
+	}
+	s.k += n
+	return s.k == s.n
+}
+
+// A move takes one gain from where it is to a target. At rest the gain is to.
+type move struct {
+	span
+	from, by, to float32
+}
+
+// rest is a gain that does not move.
+func rest(g float32) move { return move{to: g} }
+
+// advance passes n frames; n was cut.
+func (m *move) advance(n int) {
+	if m.pass(n) {
+		*m = rest(m.to)
+	}
+}
+
+// start moves to a new target within n frames, from wherever the gain is. A move under way is
+// bent: its value goes on from there.
+func (m *move) start(to float32, n int, w []float32) {
+	from := m.value(m.k-1, w)
+	*m = rest(to)
+	if n > 0 {
+		*m = move{span{0, n}, from, to - from, to}
+	}
+}
+
+// value is the gain at frame k of the move; before the first it is from.
+func (m *move) value(k int, w []float32) float32 {
+	switch {
+	case !m.moving():
+		return m.to
+	case k < 0:
+		return m.from
+	case m.n == len(w):
+		return m.from + float32(m.by*w[k])
+	}
+	x := float32(k+1) / float32(m.n) * smoothSteps
+	i := min(int(x), smoothSteps)
+	y := smooth[i] + float32((x-float32(i))*(smooth[i+1]-smooth[i]))
+	return m.from + float32(m.by*y)
+}
+
+// scale multiplies the gains of the next len(g) frames by the move.
+func (m *move) scale(g []frame, w []float32) {
+	switch {
+	case m.moving():
+		for i := range g {
+			g[i] = scaled(g[i], m.value(m.k+i, w))
+		}
+	case m.to != 1:
+		for i := range g {
+			g[i] = scaled(g[i], m.to)
+		}
+	}
+}
+
+// A glide is a move of both sides at once, always as long as the default ramp.
+type glide struct {
+	span
+	from, by, to frame
+}
+
+func restAt(g frame) glide { return glide{to: g} }
+
+func (m *glide) advance(n int) {
+	if m.pass(n) {
+		*m = restAt(m.to)
+	}
+}
+
+func (m *glide) start(to frame, w []float32) {
+	from := m.value(m.k-1, w)
+	*m = glide{span{0, len(w)}, from, frame{to[0] - from[0], to[1] - from[1]}, to}
+}
+
+// value is the gain at frame k of the glide; before the first it is from.
+func (m *glide) value(k int, w []float32) frame {
+	switch {
+	case !m.moving():
+		return m.to
+	case k < 0:
+		return m.from
+	}
+	return frame{m.from[0] + float32(m.by[0]*w[k]), m.from[1] + float32(m.by[1]*w[k])}
+}
+
+// fill writes the gains of the next len(g) frames, times by.
+func (m *glide) fill(g []frame, w []float32, by float32) {
+	for i := range g {
+		g[i] = scaled(m.value(m.k+i, w), by)
+	}
+}

@@ -1,0 +1,142 @@
+package mixer
+
+// plan holds the commands whose frame is still to come: a binary heap, the next one first. Its
+// capacity is that of the queue, so it never grows.
+type plan []command
+
+func (p plan) before(i, j int) bool {
+	if p[i].at != p[j].at {
+		return p[i].at < p[j].at
+	}
+	return p[i].order < p[j].order
+}
+
+func (p *plan) push(c *command) {
+	h := append(*p, *c)
+	for i := len(h) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !h.before(i, up) {
+			break
+		}
+		h[i], h[up] = h[up], h[i]
+		i = up
+	}
+	*p = h
+}
+
+func (p *plan) pop() command {
+	h := *p
+	top, last := h[0], len(h)-1
+	h[0], h[last] = h[last], command{}
+	h = h[:last]
+	for i := 0; ; {
+		next := 2*i + 1
+		if next >= last {
+			break
+		}
+		if next+1 < last && h.before(next+1, next) {
+			next++
+		}
+		if !h.before(next, i) {
+			break
+		}
+		h[i], h[next] = h[next], h[i]
+		i = next
+	}
+	*p = h
+	return top
+}
+
+// cut shortens n frames from now so that no command falls due within them.
+func (p plan) cut(now int64, n int) int {
+	if len(p) > 0 {
+		return int(min(int64(n), p[0].at-now))
+	}
+	return n
+}
+
+// receive takes what the senders have queued: what is due is carried out, the rest is planned.
+func (m *Mixer) receive() {
+	cmds := m.desk.cmds
+	end := cmds.tail.Load()
+	for i := cmds.head.Load(); i != end; i++ {
+		c := cmds.at(i)
+		if c.op == opStart { // the voice has its slot from now on, even if it begins later
+			m.enter(c.voice)
+			c.op = opBegin
+		}
+		if c.at > m.now {
+			m.plan.push(c)
+		} else {
+			m.do(c)
+		}
+	}
+	cmds.head.Store(end)
+}
+
+// carryOut does what is planned for now.
+func (m *Mixer) carryOut() {
+	for len(m.plan) > 0 && m.plan[0].at <= m.now {
+		c := m.plan.pop()
+		m.do(&c)
+	}
+}
+
+// enter puts a voice into its slot as its setup says.
+func (m *Mixer) enter(id Voice) {
+	slot := id.slot()
+	s := &m.desk.setups[slot]
+	m.voices[slot].enter(id, s, len(m.curve))
+	*s = setup{}
+	m.list = append(m.list, int32(slot))
+	m.started = id.number()
+	m.stats.Peak = max(m.stats.Peak, len(m.list))
+}
+
+// do carries a command out.
+func (m *Mixer) do(c *command) {
+	m.carried++
+	if c.op == opMaster {
+		m.master.start(c.gain[0], len(m.curve), m.curve)
+		return
+	}
+	if v := m.voice(c.voice); v != nil {
+		m.steer(v, c)
+	}
+}
+
+// voice is the voice of a handle, nil if it has ended or never was.
+func (m *Mixer) voice(id Voice) *voice {
+	if slot := id.slot(); slot < len(m.voices) {
+		if v := &m.voices[slot]; v.id == id && id != 0 && !v.over {
+			return v
+		}
+	}
+	return nil
+}
+
+// steer carries out a command to a voice.
+func (m *Mixer) steer(v *voice, c *command) {
+	switch c.op {
+	case opBegin:
+		v.begun = true
+	case opGain:
+		v.level = c.gain[0]
+		v.turnTo(m.curve)
+	case opPan:
+		v.law = c.gain
+		v.turnTo(m.curve)
+	case opPause:
+		v.pause(m.curve)
+	case opResume:
+		v.resume(m.curve)
+	case opStop:
+		v.stop(int(c.n[0]), m.curve)
+	case opSeek:
+		v.seekTo(c.n[0], m)
+	case opLoop:
+		v.keepTo(Loop{c.n[0], c.n[1], int(c.n[2])})
+	case opUnloop:
+		v.turns = 0
+	}
+}

@@ -1,0 +1,336 @@
+// Package player plays the sounds of a game.
+//
+// A [Player] opens sounds by name out of any fs.FS (a pack, a folder, an embed.FS, a zip), keeps
+// short ones in memory as clips, streams long ones out of the file while they play, and mixes as
+// many at once as the game starts. [Open] plays through a device; [New] has none and is pulled by
+// its owner, as the beep.Streamer that every Player is, or block by block with [Player.Mix].
+//
+//	p, err := player.Open(pack, nil)        // the device of this machine
+//	jump, err := p.Load("jump.wav")         // once, while the level loads
+//	voice, err := jump.Play(player.Params{Gain: -6})
+//	<-voice.Done()
+//
+// A [Sound] is what was loaded, a [Voice] one playing of it. All methods may be called from any
+// goroutine; none of them is called by the mixing path, and none of them stops it. Frames are
+// counted at the sound's own rate, times of the player itself at the device's.
+//
+// Left out: this package knows nothing of pack layouts (any fs.FS will do) and of file names (the
+// content tells the format).
+package player
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sndpak/sndpak/player/mixer"
+	"github.com/sndpak/sndpak/player/output"
+)
+
+// Errors that a caller can branch on. What decoders and devices say comes through wrapped: see
+// package decode (ErrFormat, ErrCorrupt, ...) and package output (ErrUnavailable, ErrLost).
+var (
+	ErrClosed  = errors.New("player: closed")
+	ErrLimit   = errors.New("player: over the limit")  // a clip larger than Options.MaxClip
+	ErrStalled = errors.New("player: no data for 5 s") // the decoder or the storage below it is stuck
+)
+
+// Options are the settings of a Player. The zero value is right for a game.
+type Options struct {
+	// Output names the device for Open, as output.Open takes it; "" is "auto".
+	Output string
+	// Rate is how many frames a second are mixed; 0 = 48,000.
+	Rate int
+	// Buffer is how much the device holds: more survives a busy machine, less is heard sooner.
+	// 0 = 100 ms.
+	Buffer time.Duration
+	// Reopen is how long a device that went away is tried again while time goes on; 0 = not at all.
+	Reopen time.Duration
+	// Warn is told of what was survived (a lost device, auto that fell back to null); nil = nobody.
+	Warn func(error)
+
+	// Voices is how many sounds play at once at the most; 0 = 256.
+	Voices int
+	// ClipTime and ClipBytes (decoded) are what a WAV or FLAC may be to be kept in memory by
+	// Auto; 0 = 10 s and 4 MiB.
+	ClipTime  time.Duration
+	ClipBytes int64
+	// MaxClip is how many bytes a clip may decode to where Memory forces it; 0 = 64 MiB.
+	MaxClip int64
+	// Ahead is how much of each stream is decoded ahead: it must outlast the longest stall of
+	// the storage. 0 = 500 ms; three times Buffer at the least.
+	Ahead time.Duration
+	// Hold keeps the device from pulling until Player.Start; without it the first Play starts it.
+	// It is for sounds that must begin together in an output that is written as fast as it goes.
+	Hold bool
+	// InStep decodes streams in the goroutine that pulls, just as much as it needs, and starts
+	// no goroutine: for rendering offline, where the same calls must give the same bits.
+	InStep bool
+}
+
+func (o *Options) withDefaults() Options {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	c.Rate = or(c.Rate, 48000)
+	c.Voices = or(c.Voices, 256)
+	c.ClipTime = or(c.ClipTime, 10*time.Second)
+	c.ClipBytes = or(c.ClipBytes, 4<<20)
+	c.MaxClip = or(c.MaxClip, 64<<20)
+	c.Ahead = max(or(c.Ahead, 500*time.Millisecond), 3*c.Buffer)
+	return c
+}
+
+func or[T comparable](v, zero T) T {
+	var none T
+	if v == none {
+		return zero
+	}
+	return v
+}
+
+// A Player plays sounds out of one file system. It is a beep.Streamer of endless length.
+type Player struct {
+	opt  Options
+	fsys fs.FS
+	mix  *mixer.Mixer
+	dev  output.Device // nil without one
+
+	wake     chan struct{} // tells the pump that a block was mixed
+	quit     chan struct{} // closed by Close
+	running  sync.WaitGroup
+	draining atomic.Bool
+	begin    sync.Once // starts the device
+	begun    error
+
+	mu     sync.Mutex // guards what follows
+	closed bool
+	sounds map[string]*Sound         // loaded, by the name they were asked for
+	live   map[mixer.Voice]*playback // what the mixer plays
+	ended  [64]mixer.Voice           // scratch of reap
+	due    []*stream                 // scratch of refill, whose goroutine alone uses it
+}
+
+// New returns a Player of the sounds in fsys that has no device: whoever owns it pulls the sound
+// with Stream or Mix, at Options.Rate. opt may be nil. Close it.
+func New(fsys fs.FS, opt *Options) *Player {
+	o := opt.withDefaults()
+	p := &Player{
+		opt:    o,
+		fsys:   fsys,
+		mix:    mixer.New(mixer.Config{Rate: o.Rate, Voices: o.Voices}),
+		wake:   make(chan struct{}, 1),
+		quit:   make(chan struct{}),
+		sounds: map[string]*Sound{},
+		live:   map[mixer.Voice]*playback{},
+	}
+	if !o.InStep {
+		p.running.Go(p.pump)
+	}
+	return p
+}
+
+// Open returns a Player of the sounds in fsys that plays through the device Options.Output. opt
+// may be nil. The error is the device's; see package output. Close it.
+//
+// A "wav" output is written as fast as the sounds decode, so it implies Options.InStep.
+func Open(fsys fs.FS, opt *Options) (*Player, error) {
+	o := opt.withDefaults()
+	o.InStep = o.InStep || strings.HasPrefix(o.Output, "wav")
+	dev, err := output.Open(o.Output, output.Config{
+		Rate: o.Rate, Buffer: o.Buffer, Reopen: o.Reopen, Warn: o.Warn,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("player: %w", err)
+	}
+	o.Rate = dev.Rate()
+	p := New(fsys, &o)
+	p.dev = dev
+	return p, nil
+}
+
+// Start has the device begin to pull. Playing the first sound does that too, unless Options.Hold.
+// Starting again does nothing. Without a device there is nothing to start.
+func (p *Player) Start() error {
+	if p.dev == nil {
+		return nil
+	}
+	p.begin.Do(func() { p.begun = p.dev.Start(p.fill) })
+	return p.begun
+}
+
+// Rate is how many frames a second the player mixes.
+func (p *Player) Rate() int { return p.mix.Rate() }
+
+// Output is the name of the device that plays, or "" without one.
+func (p *Player) Output() string {
+	if p.dev == nil {
+		return ""
+	}
+	return p.dev.Name()
+}
+
+// SetGain sets the gain of everything, in dB, within 5 ms.
+func (p *Player) SetGain(dB float64) error { return p.mix.SetMaster(dB) }
+
+// inStepFrames is how much a player in step mixes between two looks at its streams, which hold at
+// least twice that.
+const inStepFrames = 512
+
+// Mix overwrites block with the next frames, interleaved stereo, and moves time on by as many. It
+// is for players without a device, and belongs to one goroutine.
+func (p *Player) Mix(block []float32) {
+	if !p.opt.InStep {
+		p.mix.Mix(block)
+		select { // the pump refills streams and gives end notices; it is never waited for
+		case p.wake <- struct{}{}:
+		default:
+		}
+		return
+	}
+	for len(block) > 0 {
+		part := block[:min(len(block), 2*inStepFrames)]
+		p.refill()
+		p.mix.Mix(part)
+		p.reap()
+		block = block[len(part):]
+	}
+}
+
+// Stream is Mix on beep's terms. It never ends before Close.
+func (p *Player) Stream(samples [][2]float64) (n int, ok bool) {
+	select {
+	case <-p.quit:
+		return 0, false
+	default:
+	}
+	var block [2 * 256]float32
+	for n < len(samples) {
+		part := block[:2*min(len(block)/2, len(samples)-n)]
+		p.Mix(part)
+		for i := 0; i < len(part); i += 2 {
+			samples[n] = [2]float64{float64(part[i]), float64(part[i+1])}
+			n++
+		}
+	}
+	return n, n > 0 || len(samples) == 0
+}
+
+// Err is what ended the device for good, nil while it plays and without one.
+func (p *Player) Err() error {
+	if p.dev == nil {
+		return nil
+	}
+	return p.dev.Err()
+}
+
+// Done closes when the device plays no more: after Drain, after Close, or when it was lost (then
+// Err says so). Without a device it closes with Close.
+func (p *Player) Done() <-chan struct{} {
+	if p.dev == nil {
+		return p.quit
+	}
+	return p.dev.Done()
+}
+
+// Drain lets the device end with the last voice that plays now: nothing started afterwards is
+// heard. Done closes when all of it has been heard. A device that is a file ends at the last
+// voice's last frame.
+func (p *Player) Drain() { p.draining.Store(true) }
+
+// fill is the device's source.
+func (p *Player) fill(buf []float32) int {
+	start := p.mix.Time()
+	draining := p.draining.Load() // before Mix: what was started before Drain is in this block
+	p.Mix(buf)
+	if !draining || !p.idle() {
+		return len(buf) / 2
+	}
+	last := p.mix.Stats().LastEnd
+	return int(min(max(last-start, 0), int64(len(buf)/2)))
+}
+
+// idle reports that no voice plays or waits.
+func (p *Player) idle() bool {
+	s := p.mix.Stats()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return s.Voices == 0 && len(p.live) == 0
+}
+
+// Delay is how long a frame that is mixed now takes to be heard.
+func (p *Player) Delay() time.Duration {
+	if p.dev == nil {
+		return 0
+	}
+	return p.dev.Delay()
+}
+
+// Stats tells what the mixer did so far; see mixer.Stats.
+func (p *Player) Stats() mixer.Stats { return p.mix.Stats() }
+
+// Close stops everything at once, closes the device and every sound, and ends every Voice. It
+// returns when no goroutine of the player is left; ErrStalled says that one hangs in its storage.
+func (p *Player) Close() error {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil
+	}
+	p.closed = true
+	p.mu.Unlock()
+	var err error
+	if p.dev != nil {
+		err = p.dev.Close()
+	}
+	close(p.quit)
+	p.abandon()
+	if !p.join() {
+		err = errors.Join(err, fmt.Errorf("player: close: %w", ErrStalled))
+	}
+	return err
+}
+
+// join waits for the player's goroutines. One that hangs in its storage or in a decoder without end
+// is left behind after a while rather than waited for: it touches nothing any more.
+func (p *Player) join() bool {
+	all := make(chan struct{})
+	go func() {
+		p.running.Wait()
+		close(all)
+	}()
+	select {
+	case <-all:
+		return true
+	case <-time.After(stallAfter):
+		return false
+	}
+}
+
+// aheadFrames is what a stream's ring holds.
+func (p *Player) aheadFrames() int {
+	return max(int(p.opt.Ahead.Seconds()*float64(p.Rate())), 1024)
+}
+
+// abandon ends what the mixer will not play any more.
+func (p *Player) abandon() {
+	p.mu.Lock()
+	live, sounds := p.live, p.sounds
+	p.live, p.sounds = nil, nil
+	p.mu.Unlock()
+	for _, b := range live {
+		b.finish(ErrClosed)
+	}
+	for _, s := range sounds {
+		select {
+		case <-s.ready:
+			s.drop()
+		default: // whoever loads it drops it
+		}
+	}
+}
