@@ -290,7 +290,7 @@ func (c *creation) copyOne(ctx context.Context, w io.Writer, s Source, block []b
 		}
 		n, err := r.Read(block)
 		if int64(n) > left {
-			return fmt.Errorf("it grew beyond its %d bytes while it was packed: %w", s.Size, ErrChanged)
+			return fmt.Errorf("it grew beyond its %d bytes while it was packed", s.Size)
 		}
 		if idle++; n > 0 {
 			idle = 0
@@ -305,7 +305,7 @@ func (c *creation) copyOne(ctx context.Context, w io.Writer, s Source, block []b
 		}
 		switch {
 		case err == io.EOF && left > 0:
-			return fmt.Errorf("it shrank from %d bytes to %d while it was packed: %w", s.Size, s.Size-left, ErrChanged)
+			return fmt.Errorf("it shrank from %d bytes to %d while it was packed", s.Size, s.Size-left)
 		case err == io.EOF:
 			return nil
 		case err != nil:

@@ -34,13 +34,14 @@ type index interface {
 	at(i int) record
 	// find is the ordinal of the first record with that name, or -1. It does not allocate.
 	find(name string) int
+	// odd tells what is unusual about the form of the i-th record; "" nothing.
+	odd(i int) string
 }
 
 // A record is an entry as it stands in an index, unchecked.
 type record struct {
 	raw       string // the name's bytes
 	off, size int64  // in bytes; each fits 32 bits, so that their sum cannot overflow
-	odd       string // what is unusual about the record's form, for verify; "" nothing
 }
 
 // A problem is something wrong with an index as a whole.

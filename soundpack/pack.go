@@ -39,7 +39,7 @@ func (o *Options) orZero() Options {
 
 func (o Options) maxIndex() int64 {
 	if o.MaxIndex > 0 {
-		return o.MaxIndex
+		return min(o.MaxIndex, math.MaxInt32) // so that ordinals fit 32 bits
 	}
 	return maxIndex
 }

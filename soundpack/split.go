@@ -158,27 +158,23 @@ func (x *splitIndex) at(i int) record { return splitAt(x.raw, i*splitRecord) }
 
 // splitAt reads the record at byte i of an index.
 func splitAt(raw string, i int) record {
-	name := raw[i : i+splitName]
-	r := record{off: int64(le32(raw, i+20)), size: int64(le32(raw, i+24))}
-	end := strings.IndexByte(name, 0)
-	switch {
-	case end < 0:
-		r.raw, r.odd = name, "the name fills all 20 bytes, with no NUL for a C reader"
-	case end < splitName-1 && !zeros(name[end:]):
-		r.raw, r.odd = name[:end], "bytes that are not zero behind the name's NUL"
-	default:
-		r.raw = name[:end]
+	r := raw[i : i+splitRecord]
+	name := r[:splitName]
+	if end := strings.IndexByte(name, 0); end >= 0 {
+		name = name[:end]
 	}
-	return r
+	return record{name, int64(le32(r, 20)), int64(le32(r, 24))}
 }
 
-func zeros(s string) bool {
-	for i := range len(s) {
-		if s[i] != 0 {
-			return false
-		}
+func (x *splitIndex) odd(i int) string {
+	field := x.raw[i*splitRecord:][:splitName]
+	switch name, rest, ok := strings.Cut(field, "\x00"); {
+	case !ok:
+		return "the name fills all 20 bytes, with no NUL for a C reader"
+	case strings.Trim(rest, "\x00") != "":
+		return fmt.Sprintf("bytes that are not zero behind the NUL that ends the name at %d", len(name))
 	}
-	return true
+	return ""
 }
 
 // nameKey is a name's 20 bytes, A-Z folded to a-z byte by byte and zero behind the first NUL. It is

@@ -152,7 +152,7 @@ func TestSplitNames(t *testing.T) {
 	for _, f := range r.Findings {
 		said = append(said, f.String())
 	}
-	contains(t, "verify", strings.Join(said, "\n"), `"twenty bytes_no_NUL."`, "no NUL", "behind the name's NUL", `"CUT" (entry 3`, `the same name as "cut" (entry 2)`)
+	contains(t, "verify", strings.Join(said, "\n"), `"twenty bytes_no_NUL."`, "no NUL", "behind the NUL that ends the name at 3", `"CUT" (entry 3`, `the same name as "cut" (entry 2)`)
 }
 
 // A text given as the index is told from one; an index that only looks like text is not refused.

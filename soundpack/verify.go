@@ -158,8 +158,8 @@ func (v *verifier) entries() error {
 		if level, text := judgeName(r.raw); text != "" {
 			v.entry(e, level, "name", "%s", text)
 		}
-		if r.odd != "" {
-			v.entry(e, slog.LevelInfo, "record", "%s", r.odd)
+		if odd := v.p.index.odd(i); odd != "" {
+			v.entry(e, slog.LevelInfo, "record", "%s", odd)
 		}
 		v.body(e)
 		if v.Progress != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/sndpak/sndpak/player/decode"
@@ -159,6 +160,7 @@ func look(p *soundpack.Pack, e soundpack.Entry) listed {
 
 // describe is a sound's format for people: "WAV, 16-bit PCM, 44.1 kHz stereo".
 func describe(format, encoding string, rate, channels int) string {
+	encoding = strings.TrimPrefix(encoding, "Vorbis ")
 	return fmt.Sprintf("%s, %s, %g kHz %s", formatTitle(format), encoding, float64(rate)/1000, layoutName(channels))
 }
 

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/sndpak/sndpak/player/decode"
 	"github.com/sndpak/sndpak/soundpack"
@@ -24,12 +25,23 @@ type sounds struct {
 func openSounds(args []string, opt *soundpack.Options) (*sounds, []string, error) {
 	pack, err := soundpack.Open(args[0], opt)
 	if err == nil {
-		return &sounds{pack}, args[1:], nil
+		return &sounds{pack}, entryNames(pack, args[1:]), nil
 	}
 	if opt.Index == "" && isSound(args[0]) {
 		return &sounds{}, args, nil
 	}
 	return nil, nil, err
+}
+
+// entryNames are names as the pack writes them; those that it does not have stay as they are.
+func entryNames(p *soundpack.Pack, names []string) []string {
+	names = slices.Clone(names)
+	for i, n := range names {
+		if e, ok := p.Lookup(n); ok {
+			names[i] = e.Name
+		}
+	}
+	return names
 }
 
 // isSound reports whether a file holds a sound that plays, or would but for its codec.

@@ -95,7 +95,7 @@ func checkSound(ctx context.Context, deep bool) func(f *soundpack.File) []soundp
 		promised := extensions[ext]
 		s, err := decode.Open(f, f.Size(), nil)
 		if err != nil {
-			return unplayable(err, f.Size(), promised)
+			return unplayable(err, f.Size(), promised, deep)
 		}
 		defer s.Close()
 		var found []soundpack.Finding
@@ -116,16 +116,16 @@ func checkSound(ctx context.Context, deep bool) func(f *soundpack.File) []soundp
 	}
 }
 
-// unplayable judges an entry that does not open: an error in one that is named as a sound, nothing
-// in one that is not.
-func unplayable(err error, size int64, promised []string) []soundpack.Finding {
+// unplayable judges an entry that does not open: nothing in one that is not named as a sound. In one
+// that is, what no decoder knows is a warning, for the pack itself is whole; deep asked for sounds.
+func unplayable(err error, size int64, promised []string, deep bool) []soundpack.Finding {
 	f := soundpack.Finding{Severity: slog.LevelError, Kind: "sound", Text: err.Error()}
 	switch {
 	case size == 0:
 		f.Severity = slog.LevelWarn
 	case promised == nil && errors.Is(err, decode.ErrFormat):
 		return nil // a pack may hold other files too
-	case errors.Is(err, decode.ErrUnsupported):
+	case !deep && errors.Is(err, decode.ErrFormat), errors.Is(err, decode.ErrUnsupported):
 		f.Severity = slog.LevelWarn
 	}
 	return []soundpack.Finding{f}

@@ -52,7 +52,7 @@ func readAll[T int16 | float32](s *Stream, width, maxBytes int64, read func([]T)
 	if s.frames >= 0 && s.frames-s.pos > most {
 		return nil, fmt.Errorf("%w: %d frames decode to more than %d bytes", ErrLimit, s.frames-s.pos, maxBytes)
 	}
-	buf := make([]T, ch*s.firstFrames(width*ch, most))
+	buf := room[T](ch * s.firstFrames(width*ch, most))
 	n := int64(0)
 	for {
 		k, err := read(buf[n:])
@@ -98,10 +98,22 @@ func (s *Stream) firstFrames(width, most int64) int64 {
 }
 
 // grow is buf with room for n samples.
-func grow[T any](buf []T, n int64) []T {
-	more := make([]T, max(n, int64(len(buf))+1))
+func grow[T int16 | float32](buf []T, n int64) []T {
+	more := room[T](max(n, int64(len(buf))+1))
 	copy(more, buf)
 	return more
+}
+
+// room is memory for n samples.
+func room[T int16 | float32](n int64) []T {
+	buf := make([]T, n)
+	switch b := any(buf).(type) {
+	case []int16:
+		prefault(int16Bytes(b))
+	case []float32:
+		prefault(float32Bytes(b))
+	}
+	return buf
 }
 
 // trim gives back the memory behind n samples where that is much.

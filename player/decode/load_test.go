@@ -102,6 +102,18 @@ func TestReadAllError(t *testing.T) {
 	}
 }
 
+// TestPrefault leaves what is there as it is, at any place in a page.
+func TestPrefault(t *testing.T) {
+	b := noise(300_000)
+	want := bytes.Clone(b)
+	for _, skip := range []int{0, 1, 4095, 4096, 70000} {
+		prefault(b[skip:])
+		prefault(b[:len(b)-skip])
+	}
+	prefault(nil)
+	same(t, "bytes", b, want)
+}
+
 // allocated is how many bytes f allocates.
 func allocated(f func()) int64 {
 	var a, b runtime.MemStats

@@ -43,11 +43,14 @@ func demuxFLAC(r io.ReaderAt, size int64) (io.ReaderAt, int64, error) {
 	d := &oggBodies{src: o.source}
 	d.add(first.body+oggFLACHead, first.length-oggFLACHead)
 	err = o.walk(o.at, func(p *oggPage) bool {
+		if p.flags&oggFirst != 0 {
+			return false
+		}
 		if p.serial == first.serial {
 			head := int64(oggFixed + len(p.segments))
 			d.add(p.off+head, p.len-head)
 		}
-		return p.flags&oggFirst == 0
+		return true
 	})
 	if err != nil {
 		return nil, 0, err

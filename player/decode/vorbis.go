@@ -247,18 +247,32 @@ func (v *vorbisCodec) prime() error {
 func (v *vorbisCodec) decode(p []byte, dst []float32, n int64) (out []float32, err error) {
 	err = guard("Vorbis packet", func() (err error) {
 		out, err = v.dec.DecodeInto(p, dst)
-		switch {
-		case err != nil:
+		if err != nil {
 			return fmt.Errorf("%w: %w", ErrCorrupt, err)
-		case int64(len(out)) != n*int64(v.dec.Channels()):
-			return fmt.Errorf("%w: Vorbis packet gives %d samples, not %d", ErrCorrupt, len(out), n*int64(v.dec.Channels()))
 		}
 		return nil
 	})
 	if v.primed = err == nil; !v.primed {
-		err = fmt.Errorf("page at 0x%x: %w", v.pk.page.off, err)
+		return nil, fmt.Errorf("page at 0x%x: %w", v.pk.page.off, err)
 	}
-	return out, err
+	if k := int(n) * v.dec.Channels(); len(out) != k {
+		v.warn("a block on the page at 0x%x does not fit the one before it", v.pk.page.off)
+		out = vorbisFit(dst[:k], out)
+	}
+	return out, nil
+}
+
+// vorbisFit makes the samples of a block, which are at the start of dst, fill dst. A long block tells
+// the sizes of the blocks beside it (Vorbis I, section 4.3.1), and the decoder underneath goes by
+// that; where streams were joined the one before may be another. The ends are at the same place.
+func vorbisFit(dst, out []float32) []float32 {
+	if less := len(dst) - len(out); less > 0 {
+		copy(dst[less:], out)
+		clear(dst[:less])
+	} else {
+		copy(dst, out[-less:])
+	}
+	return dst
 }
 
 // finish puts samples within full scale, as the reference decoder does on its way to integers, and

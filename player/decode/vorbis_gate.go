@@ -223,7 +223,7 @@ func (g *vorbisGate) readModes() {
 			g.checkLines(i, g.mappings[m])
 		}
 	}
-	if !g.flag() && g.more() {
+	if !g.flag() {
 		g.fail(ErrCorrupt, "framing bit is missing")
 	}
 	g.more()

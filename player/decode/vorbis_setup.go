@@ -143,17 +143,21 @@ type vorbisGate struct {
 	mend     []int // where the decoder underneath needs the bits of a floor class that is not there
 }
 
-// fail keeps the first fault.
+// fail keeps the first fault. What was read behind the end of the header is none of its own.
 func (g *vorbisGate) fail(kind error, format string, args ...any) {
-	if g.err == nil {
+	switch {
+	case g.err != nil:
+	case g.over():
+		g.err = fmt.Errorf("%w: Vorbis setup header ends in the middle", ErrCorrupt)
+	default:
 		g.err = fmt.Errorf("%w: Vorbis setup header: %s", kind, fmt.Sprintf(format, args...))
 	}
 }
 
 // more tells whether a loop over parts of the header may go on.
 func (g *vorbisGate) more() bool {
-	if g.err == nil && g.over() {
-		g.fail(ErrCorrupt, "ends in the middle")
+	if g.over() {
+		g.fail(ErrCorrupt, "")
 	}
 	return g.err == nil
 }
@@ -237,8 +241,6 @@ func (g *vorbisGate) readOrdered(n int) (used int, space uint64) {
 // half of the space, and a book without entries is well as long as nothing uses it.
 func (g *vorbisGate) checkCode(i, n, used int, space uint64) {
 	switch {
-	case g.over():
-		g.fail(ErrCorrupt, "codebook %d ends in the middle", i)
 	case used == 0, used > 1 && space == vorbisFull:
 	case used == 1 && space == vorbisFull/2:
 		if n == 1 {

@@ -330,6 +330,46 @@ func TestVorbisClip(t *testing.T) {
 	}
 }
 
+// TestVorbisJoined has two streams joined packet to packet, so that the block before is not always
+// of the size that a block says it is. The reference decoder plays through.
+func TestVorbisJoined(t *testing.T) {
+	data := oggenc(t, testSound(120000, 2, 44100, 5), 2, 44100, "-q", "5")
+	c := openVorbisBytes(t, data).(*vorbisCodec)
+	setup := c.links[0].setup
+	var packets [][]byte
+	for c.pk.start(c.links[0].data); c.pk.nextPage() == nil; {
+		for _, p := range c.pk.packets {
+			packets = append(packets, bytes.Clone(p))
+		}
+	}
+	pages := testPages(t, data)
+	file := joinPages(pages[:soundPage(t, pages)]...)
+	pos, prev, odd := int64(0), 0, 0
+	for i := range uint32(60) {
+		part := packets[int(i*7)%(len(packets)-3):][:3]
+		n, last := setup.frames(prev, part)
+		pos, prev = pos+n, last
+		flags := byte(0)
+		if i == 59 {
+			flags = oggLast
+		}
+		file = append(file, packPage(flags, pos, 77, uint32(soundPage(t, pages))+i, part...).bytes()...)
+	}
+	in, got := decodeVorbis(t, file)
+	if in.Frames != pos {
+		t.Errorf("%d frames, want %d", in.Frames, pos)
+	}
+	for _, w := range in.Warnings {
+		if strings.Contains(w, "does not fit") {
+			odd++
+		}
+	}
+	if ref := oggdec(t, file); odd == 0 || len(ref) != len(got) {
+		t.Errorf("%d warnings, %d samples, oggdec gives %d", odd, len(got), len(ref))
+	}
+	checkSeeks(t, file, 100)
+}
+
 // TestVorbisReaderFails wants the reader's own error from everything.
 func TestVorbisReaderFails(t *testing.T) {
 	data := theme(t)

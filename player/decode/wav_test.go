@@ -154,9 +154,39 @@ func TestPortableTwins(t *testing.T) {
 	f, w := make([]float32, 1000), make([]float32, 1000)
 	fromFloat32(w, raw)
 	if b := float32Bytes(f); b != nil {
-		copy(b, raw)
-		fromFloat32(f, b)
-		same(t, "float32", f, w)
+		for _, n := range []int{0, 1, 7, 8, 9, 1000} {
+			copy(b, raw)
+			dropNonFinite(f[:n], b[:4*n])
+			same(t, "float32", f[:n], w[:n])
+		}
+	}
+}
+
+// TestConvertersOfAnyLength compares each with a plain conversion, at lengths around what is
+// unrolled, and every int16 there is.
+func TestConvertersOfAnyLength(t *testing.T) {
+	raw := make([]byte, 1<<17)
+	for i := range 1 << 16 {
+		binary.LittleEndian.PutUint16(raw[2*i:], uint16(i))
+	}
+	for _, n := range []int{1, 2, 3, 4, 5, 8, 11, 1 << 14, 1 << 16} {
+		got := make([]float32, n)
+		fromInt16(got, raw)
+		for i, v := range got {
+			if want := float32(int16(binary.LittleEndian.Uint16(raw[2*i:]))) / 32768; v != want || math.Signbit(float64(v)) != math.Signbit(float64(want)) {
+				t.Fatalf("int16 %d of %d is %g, want %g", i, n, v, want)
+			}
+		}
+		if n > 1<<14 {
+			continue
+		}
+		fromInt24(got, raw)
+		for i, v := range got {
+			b := raw[3*i:]
+			if want := float32(int32(b[0])|int32(b[1])<<8|int32(int8(b[2]))<<16) / (1 << 23); v != want {
+				t.Fatalf("int24 %d of %d is %g, want %g", i, n, v, want)
+			}
+		}
 	}
 }
 

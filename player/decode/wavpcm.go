@@ -98,18 +98,19 @@ func (w *wavPCM) read(dst []float32) (int, error) {
 	if n <= 0 {
 		return 0, io.EOF
 	}
-	var b []byte
-	if w.whole {
-		b = float32Bytes(dst[:n*ch])
-	}
-	if b == nil {
+	if b := float32Bytes(dst[:n*ch]); w.whole && b != nil {
+		if err := w.raw(b, 0); err != nil {
+			return 0, err
+		}
+		dropNonFinite(dst[:n*ch], b)
+	} else {
 		n = min(n, pcmBlock/w.align)
 		b = w.scratch(n * w.align)
+		if err := w.raw(b, w.swap); err != nil {
+			return 0, err
+		}
+		w.convert(dst[:n*ch], b)
 	}
-	if err := w.raw(b, w.swap); err != nil {
-		return 0, err
-	}
-	w.convert(dst[:n*ch], b)
 	w.pos += int64(n)
 	return n, nil
 }
@@ -149,8 +150,20 @@ func fromUint8(dst []float32, src []byte) {
 	}
 }
 
+// fromInt16 makes the float out of its bits. With the exponent of 256 the last place of a float32 is
+// worth 1/32768, so that the sample with its sign bit turned, as the mantissa, is 257 + sample/32768.
+// That is exact, as a conversion would be, and takes half of its time.
 func fromInt16(dst []float32, src []byte) {
+	const exponent, turn = 0x4380_0000, 0x8000
 	src = src[:2*len(dst)]
+	for len(dst) >= 4 {
+		v := binary.LittleEndian.Uint64(src) ^ (turn | turn<<16 | turn<<32 | turn<<48)
+		dst[0] = math.Float32frombits(exponent|uint32(v&0xffff)) - 257
+		dst[1] = math.Float32frombits(exponent|uint32(v>>16&0xffff)) - 257
+		dst[2] = math.Float32frombits(exponent|uint32(v>>32&0xffff)) - 257
+		dst[3] = math.Float32frombits(exponent|uint32(v>>48)) - 257
+		dst, src = dst[4:], src[8:]
+	}
 	for i := range dst {
 		dst[i] = float32(int16(binary.LittleEndian.Uint16(src[2*i:]))) * (1.0 / (1 << 15))
 	}
@@ -161,12 +174,10 @@ func fromInt24(dst []float32, src []byte) {
 	last := len(dst) - 1
 	src = src[:3*len(dst)]
 	for i := range last {
-		v := int32(binary.LittleEndian.Uint32(src[3*i:]) << 8)
-		dst[i] = float32(v>>8) * (1.0 / (1 << 23))
+		dst[i] = float32(int32(binary.LittleEndian.Uint32(src[3*i:])<<8)) * (1.0 / (1 << 31))
 	}
 	b := src[3*last:]
-	v := int32(b[0])<<8 | int32(b[1])<<16 | int32(b[2])<<24
-	dst[last] = float32(v>>8) * (1.0 / (1 << 23))
+	dst[last] = float32(int32(b[0])<<8|int32(b[1])<<16|int32(b[2])<<24) * (1.0 / (1 << 31))
 }
 
 func fromInt32(dst []float32, src []byte) {
@@ -176,26 +187,45 @@ func fromInt32(dst []float32, src []byte) {
 	}
 }
 
-// fromFloat32 also serves where src is dst.
 func fromFloat32(dst []float32, src []byte) {
 	src = src[:4*len(dst)]
 	for i := range dst {
-		bits := binary.LittleEndian.Uint32(src[4*i:])
-		if bits&0x7f80_0000 == 0x7f80_0000 {
-			bits = 0
-		}
-		dst[i] = math.Float32frombits(bits)
+		dst[i] = finite(math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:])))
+	}
+}
+
+// finite is v, or 0 where that is no number or infinite.
+func finite(v float32) float32 {
+	if v-v != 0 {
+		return 0
+	}
+	return v
+}
+
+// dropNonFinite does the same to all of dst, whose memory is b. Nearly always there is nothing to do,
+// which is found out for two at a time: adding 1 to an exponent of all ones carries into the sign.
+func dropNonFinite(dst []float32, b []byte) {
+	const magnitude, one, sign = 0x7fff_ffff_7fff_ffff, 0x0080_0000_0080_0000, 0x8000_0000_8000_0000
+	var any, more uint64
+	for len(b) >= 32 {
+		any |= binary.LittleEndian.Uint64(b)&magnitude + one
+		more |= binary.LittleEndian.Uint64(b[8:])&magnitude + one
+		any |= binary.LittleEndian.Uint64(b[16:])&magnitude + one
+		more |= binary.LittleEndian.Uint64(b[24:])&magnitude + one
+		b = b[32:]
+	}
+	if (any|more)&sign == 0 {
+		dst = dst[len(dst)-len(b)/4:]
+	}
+	for i, v := range dst {
+		dst[i] = finite(v)
 	}
 }
 
 func fromFloat64(dst []float32, src []byte) {
 	src = src[:8*len(dst)]
 	for i := range dst {
-		v := float32(math.Float64frombits(binary.LittleEndian.Uint64(src[8*i:])))
-		if v-v != 0 { // not a number, or beyond float32
-			v = 0
-		}
-		dst[i] = v
+		dst[i] = finite(float32(math.Float64frombits(binary.LittleEndian.Uint64(src[8*i:]))))
 	}
 }
 

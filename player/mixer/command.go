@@ -88,15 +88,16 @@ type command struct {
 	op    op
 }
 
-// A setup is what a voice starts with.
+// A setup is what a voice starts with: checked Params in the mixer's terms.
 type setup struct {
-	pcm   *PCM
-	feed  Feed
-	level float32
-	law   frame
-	loop  Loop // if loops
-	loops bool
-	Params
+	pcm           *PCM
+	feed          Feed
+	level         float32
+	law           frame
+	loops, paused bool
+	loop          Loop // if loops
+	start, length int64
+	fadeIn        int
 }
 
 // A desk is the senders' side of the mixer. Setups lie beside the queue, in the slot that the
@@ -146,7 +147,7 @@ func (d *desk) put(c *command) {
 }
 
 // start takes a slot and queues the start of a voice in it.
-func (d *desk) start(s *setup) (Voice, error) {
+func (d *desk) start(s *setup, at int64) (Voice, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.full() {
@@ -162,7 +163,7 @@ func (d *desk) start(s *setup) (Voice, error) {
 		id |= feedBit
 	}
 	d.setups[slot] = *s
-	d.put(&command{op: opStart, at: s.At, voice: id})
+	d.put(&command{op: opStart, at: at, voice: id})
 	return id, nil
 }
 
@@ -172,7 +173,7 @@ func (m *Mixer) PlayPCM(p *PCM, v Params) (Voice, error) {
 	if err := p.Check(); err != nil {
 		return 0, err
 	}
-	return m.start(&setup{pcm: p, Params: v})
+	return m.start(&setup{pcm: p}, &v)
 }
 
 // PlayFeed starts a voice on f, which belongs to the mixer until the voice has ended. Loop and Start
@@ -181,23 +182,27 @@ func (m *Mixer) PlayFeed(f Feed, v Params) (Voice, error) {
 	if f == nil || f.Channels() < 1 || f.Channels() > 2 || v.Loop != nil || v.Start != 0 {
 		return 0, fmt.Errorf("%w: a feed has one or two channels, and neither loop nor start", ErrValue)
 	}
-	return m.start(&setup{feed: f, Params: v})
+	return m.start(&setup{feed: f}, &v)
 }
 
-func (m *Mixer) start(s *setup) (id Voice, err error) {
-	if err = s.check(); err != nil {
+func (m *Mixer) start(s *setup, p *Params) (id Voice, err error) {
+	if err = p.check(); err != nil {
 		return 0, err
 	}
-	if s.level, err = amplitude(s.Gain); err != nil {
+	if s.level, err = amplitude(p.Gain); err != nil {
 		return 0, err
 	}
-	if s.law, err = panLaw(s.Pan); err != nil {
+	if s.law, err = panLaw(p.Pan); err != nil {
 		return 0, err
 	}
-	if s.loops = s.Loop != nil; s.loops {
-		s.loop, s.Loop = *s.Loop, nil
+	if s.loops = p.Loop != nil; s.loops {
+		s.loop = *p.Loop
 	}
-	return m.desk.start(s)
+	s.start, s.length, s.fadeIn, s.paused = p.Start, p.Length, p.FadeIn, p.Paused
+	if s.fadeIn == 0 && s.start > 0 {
+		s.fadeIn = len(m.curve)
+	}
+	return m.desk.start(s, p.At)
 }
 
 // Commands steer voices, all at the same time: those of a Mixer with its next block, those of

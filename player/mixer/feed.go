@@ -38,7 +38,7 @@ func (m *Mixer) draw(v *voice, n int) int {
 	if got < n || f.dry || f.in.moving() || f.out.moving() {
 		n = m.patch(v, in, got)
 	}
-	v.pos += int64(got)
+	v.at.pos += int64(got)
 	if n > 0 {
 		i := v.samples(n - 1)
 		f.last = frame{in[i], in[v.samples(n)-1]}
@@ -54,7 +54,7 @@ func (m *Mixer) patch(v *voice, in []float32, got int) int {
 	clear(gap)
 	if f.dry && got > 0 {
 		f.dry = false
-		if v.pos > 0 {
+		if v.at.pos > 0 {
 			f.in = span{0, len(m.curve)}
 		}
 	}

@@ -37,11 +37,10 @@ func (m *modelMove) next() float64 {
 }
 
 type modelVoice struct {
-	sound          *PCM
-	feed           bool
-	pos            int
+	sound *PCM
+	feed  bool
+	place
 	start, end     int // of the loop
-	turns          int
 	left           int // -1 = no limit
 	level          float64
 	law            [2]float64
@@ -52,8 +51,10 @@ type modelVoice struct {
 	over           bool
 	jump           int // frames of the dip done
 	jumping, away  bool
-	target         int
+	old            place // heard while away
 }
+
+type place struct{ pos, turns int }
 
 type model struct {
 	rate, ramp, half int
@@ -71,7 +72,7 @@ func newModel(rate int) *model {
 
 func (m *model) play(p *PCM, o Params) *modelVoice {
 	v := &modelVoice{
-		sound: p, pos: int(o.Start), paused: o.Paused, left: int(o.Length),
+		sound: p, place: place{pos: int(o.Start)}, paused: o.Paused, left: int(o.Length),
 		level: math.Pow(10, o.Gain/20),
 		law:   [2]float64{math.Sqrt2 * math.Cos(math.Pi/4*(1+o.Pan)), math.Sqrt2 * math.Sin(math.Pi/4*(1+o.Pan))},
 		fade:  modelMove{to: 1}, gate: modelMove{to: 1},
@@ -102,7 +103,7 @@ func (m *model) play(p *PCM, o Params) *modelVoice {
 func (v *modelVoice) frames() int { return int(v.sound.Frames()) }
 
 func (v *modelVoice) keep(l Loop) {
-	v.start, v.end, v.turns = int(l.Start), int(l.End), l.Count-1
+	v.start, v.end, v.turns, v.old.turns = int(l.Start), int(l.End), l.Count-1, 0
 	if v.end == 0 || v.end > v.frames() {
 		v.end = v.frames()
 	}
@@ -150,90 +151,92 @@ func (m *model) stop(v *modelVoice, fade int) {
 }
 
 func (m *model) seek(v *modelVoice, frame int) {
-	if !v.heard || v.still() || m.half == 0 {
-		if !v.heard && frame > 0 && !v.fade.moving() {
+	old := v.place
+	v.pos = frame
+	switch {
+	case !v.heard:
+		if frame > 0 && !v.fade.moving() {
 			v.fade = modelMove{0, 1, 0, m.ramp}
 		}
-		v.pos, v.jumping, v.away = frame, false, false
-		return
+	case v.still() || m.half == 0:
+		v.jumping, v.away = false, false
+	case v.jumping && v.jump <= m.half:
+	case v.jumping: // as far down as it had come up
+		v.away, v.jump, v.old = true, 2*m.half-v.jump, old
+	default:
+		v.jumping, v.away, v.jump, v.old = true, true, 0, old
 	}
-	k := 0
-	if v.jumping {
-		k = v.jump
-		if k >= m.half {
-			k = 2*m.half - k
-		}
-	}
-	v.jumping, v.away, v.jump, v.target = true, true, k, frame
 }
 
-// step goes on by one frame of the sound.
-func (v *modelVoice) step() {
-	if v.pos >= v.frames() {
+// dip is the gain of frame k of a seek.
+func (m *model) dip(k int) float64 {
+	if k == m.half-1 {
+		return 0
+	}
+	return math.Abs(math.Cos(math.Pi / 2 * float64(k+1) / float64(m.half)))
+}
+
+// step takes a place on by one frame of the sound.
+func (v *modelVoice) step(p *place) {
+	if p.pos >= v.frames() {
 		return
 	}
-	inside := v.pos < v.end
-	v.pos++
-	if v.turns != 0 && inside && v.pos == v.end {
-		v.pos = v.start
-		v.turns--
+	inside := p.pos < v.end
+	p.pos++
+	if p.turns != 0 && inside && p.pos == v.end {
+		p.pos = v.start
+		p.turns--
 	}
+}
+
+// check ends the voice if no frame follows, and does what is due before one.
+func (m *model) check(v *modelVoice) {
+	if v.over || v.still() {
+		return
+	}
+	if v.jump == m.half-1 {
+		v.away = false
+	}
+	last := !v.feed && v.turns == 0 && v.frames()-v.pos <= v.left // of a feed it is not known
+	if v.left > 0 && v.left < m.ramp && !last && !(v.ending && v.fade.n-v.fade.k <= v.left+1) {
+		v.ending = true
+		v.fade.start(0, v.left+1)
+	}
+	v.over = v.ending && !v.fade.moving() || v.left == 0 || v.pos >= v.frames() && !v.away
 }
 
 // frame is the voice's next frame.
 func (m *model) frame(v *modelVoice) (out [2]float64) {
+	m.check(v)
 	if v.over || v.still() {
-		return
-	}
-	if v.ending && !v.fade.moving() || v.left == 0 {
-		v.over = true
-		return
-	}
-	if v.jumping && v.away && v.jump == m.half-1 {
-		v.away = false
-		v.pos = v.target
-	}
-	if v.left > 0 && v.left < m.ramp {
-		last := !v.feed && v.turns == 0 && v.frames()-v.pos <= v.left // of a feed it is not known
-		if !last && !(v.ending && v.fade.n-v.fade.k <= v.left+1) {
-			v.ending = true
-			v.fade.start(0, v.left+1)
-		}
-	}
-	if v.pos >= v.frames() && !(v.jumping && v.away) {
-		v.over = true
 		return
 	}
 	v.heard = true
 	g := v.fade.next() * v.gate.next()
+	from := v.pos
+	if v.away {
+		from = v.old.pos
+	}
 	if v.jumping {
-		g *= math.Abs(math.Cos(math.Pi / 2 * float64(v.jump+1) / float64(m.half)))
-		if v.away { // the target counts on as if it were played already
-			w := *v
-			w.pos = v.target
-			w.step()
-			v.target = w.pos
-			if v.jump < m.half-1 {
-				defer func(turns int) { v.turns = turns }(w.turns)
-			}
-		}
-		if v.jump++; v.jump == 2*m.half-1 {
-			v.jumping = false
-		}
+		g *= m.dip(v.jump)
+		v.jump++
+		v.jumping = v.jump < 2*m.half-1
 	}
 	for side := range 2 {
 		gain := v.gain[side].next()
-		if v.pos < v.frames() {
-			out[side] = g * gain * m.sample(v, side)
+		if from < v.frames() {
+			out[side] = g * gain * v.sample(from, side)
 		}
 	}
-	v.step()
+	v.step(&v.place)
+	v.step(&v.old)
 	v.left = max(v.left-1, min(v.left, 0))
+	m.check(v)
 	return out
 }
 
-func (m *model) sample(v *modelVoice, side int) float64 {
-	i := v.pos*v.sound.Channels + min(side, v.sound.Channels-1)
+func (v *modelVoice) sample(pos, side int) float64 {
+	i := pos*v.sound.Channels + min(side, v.sound.Channels-1)
 	if v.sound.S16 != nil {
 		return float64(v.sound.S16[i]) / 32768
 	}

@@ -23,7 +23,7 @@ func (m *Mixer) add(v *voice, sum []frame) int {
 	case v.feed != nil:
 		sum = sum[:m.draw(v, len(sum))]
 		addRun(m, v, sum, m.input[:v.samples(len(sum))], 1)
-	case v.pos >= v.frames: // silence behind the end, until a jump takes it elsewhere
+	case v.heardAt().pos >= v.frames: // silence behind the end, until a jump takes it elsewhere
 	case v.pcm.S16 != nil:
 		addRun(m, v, sum, cutOut(v, v.pcm.S16, len(sum)), scale16)
 	case v.pcm.dirty():
@@ -47,7 +47,7 @@ func (v *voice) samples(n int) int {
 
 // cutOut is the next n frames of a sound.
 func cutOut[S sample](v *voice, all []S, n int) []S {
-	from := v.samples(int(v.pos))
+	from := v.samples(int(v.heardAt().pos))
 	return all[from : from+v.samples(n)]
 }
 

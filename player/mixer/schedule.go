@@ -86,7 +86,7 @@ func (m *Mixer) carryOut() {
 func (m *Mixer) enter(id Voice) {
 	slot := id.slot()
 	s := &m.desk.setups[slot]
-	m.voices[slot].enter(id, s, len(m.curve))
+	m.voices[slot].enter(id, s)
 	*s = setup{}
 	m.list = append(m.list, int32(slot))
 	m.started = id.number()
@@ -137,6 +137,6 @@ func (m *Mixer) steer(v *voice, c *command) {
 	case opLoop:
 		v.keepTo(Loop{c.n[0], c.n[1], int(c.n[2])})
 	case opUnloop:
-		v.turns = 0
+		v.at.turns = 0
 	}
 }

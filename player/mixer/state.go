@@ -99,7 +99,7 @@ func (m *Mixer) publish() {
 		s.where[slot] = int32(i)
 		s.voices[i] = voiceState{v.id, State{
 			Waiting: !v.begun, Playing: v.begun && !v.paused, Paused: v.paused,
-			Position: v.position(), Loops: v.loops, Underruns: v.flow.underruns,
+			Position: v.at.pos, Loops: v.at.loops, Underruns: v.flow.underruns,
 		}}
 		underruns += v.flow.underruns
 	}

@@ -13,11 +13,9 @@ type voice struct {
 	ending bool // over once fade is done
 	over   bool
 
-	pos    int64 // next frame of the PCM; of a feed: frames taken
+	at     cursor
 	frames int64 // of the PCM
 	loop   Loop
-	turns  int64 // times that the loop is still to be turned back; below 0 = for ever
-	loops  int64 // times that it was
 	left   int64 // frames still to be played; below 0 = no limit
 	played int   // frames of the chunk under way that were heard
 
@@ -30,31 +28,35 @@ type voice struct {
 	flow  flow // of a feed
 }
 
-// A jump is a seek on its way. The place changes with frame half-1, the silent one.
+// A cursor is a place in a sound.
+type cursor struct {
+	pos   int64 // next frame of the PCM; of a feed: frames taken
+	turns int64 // times that the loop is still to be turned back; below 0 = for ever
+	loops int64 // times that it was
+}
+
+// A jump is a seek on its way. The voice is at its new place from the start, and heard there from
+// frame half-1 on, the silent one; until then it is heard at the old place.
 type jump struct {
 	span
-	away bool  // still at the old place
-	to   int64 // the place that belongs to frame 0 of the jump
+	away bool // still heard at old
+	old  cursor
 }
 
 // enter makes the slot's voice what s says.
-func (v *voice) enter(id Voice, s *setup, ramp int) {
-	g := scaled(s.law, s.level)
+func (v *voice) enter(id Voice, s *setup) {
 	*v = voice{
-		id: id, pcm: s.pcm, feed: s.feed, paused: s.Paused, pos: s.Start, left: s.Length,
-		level: s.level, law: s.law, gain: restAt(g), fade: rest(1), gate: rest(1),
+		id: id, pcm: s.pcm, feed: s.feed, paused: s.paused, at: cursor{pos: s.start}, left: s.length,
+		level: s.level, law: s.law, gain: restAt(scaled(s.law, s.level)), fade: rest(1), gate: rest(1),
 	}
-	if s.Length == 0 {
+	if s.length == 0 {
 		v.left = -1
 	}
-	if s.Paused {
+	if s.paused {
 		v.gate = rest(0)
 	}
-	if s.FadeIn == 0 && s.Start > 0 {
-		s.FadeIn = ramp
-	}
-	if s.FadeIn > 0 {
-		v.fade = move{span{0, s.FadeIn}, 0, 1, 1}
+	if s.fadeIn > 0 {
+		v.fade = move{span{0, s.fadeIn}, 0, 1, 1}
 	}
 	if s.feed != nil {
 		v.mono = s.feed.Channels() == 1
@@ -85,7 +87,7 @@ func (v *voice) pause(curve []float32) {
 }
 
 func (v *voice) resume(curve []float32) {
-	if v.held() && v.pos == 0 {
+	if v.held() && v.at.pos == 0 {
 		v.gate = rest(1) // it starts with its first frame, and attacks stay sharp
 	}
 	v.paused = false
@@ -116,59 +118,64 @@ func (v *voice) stop(fade int, curve []float32) {
 
 // seekTo goes to a frame of the PCM.
 func (v *voice) seekTo(frame int64, m *Mixer) {
+	j := &v.jump
+	old := v.at
+	v.at.pos = frame
 	switch {
-	case v.feed != nil:
-	case !v.heard || v.held() || m.half == 0:
-		if !v.heard && frame > 0 && !v.fade.moving() {
+	case !v.heard:
+		if frame > 0 && !v.fade.moving() {
 			v.fade = move{span{0, len(m.curve)}, 0, 1, 1}
 		}
-		v.pos, v.jump = frame, jump{}
+	case v.held() || m.half == 0:
+		*j = jump{}
+	case j.away || j.moving() && j.k <= m.half: // nothing was heard yet of where it went
 	default:
-		// A jump under way goes on from where its gain is: down from there if it was on its way
-		// up, and at the gain of frame k on the way down its mirror image is 2·half - k.
-		k := v.jump.k
-		switch {
-		case !v.jump.moving():
-			k = 0
-		case k >= m.half:
-			k = 2*m.half - k
+		k := 0
+		if j.moving() { // on the way up: down from there, k frames from the top
+			k = 2*m.half - j.k
 		}
-		v.jump = jump{span{k, len(m.dip)}, true, frame - int64(k)}
+		*j = jump{span{k, len(m.dip)}, true, old}
 	}
 }
 
 // keepTo sets the loop.
 func (v *voice) keepTo(l Loop) {
-	v.loop, v.turns = l, int64(l.Count)-1
+	v.loop, v.at.turns, v.jump.old.turns = l, int64(l.Count)-1, 0
 	if v.loop.End == 0 || v.loop.End > v.frames {
 		v.loop.End = v.frames
 	}
 	if v.loop.Start >= v.loop.End {
-		v.turns = 0
+		v.at.turns = 0
 	}
 }
 
-// limit is the frame up to which the PCM is to be played on from pos.
-func (v *voice) limit() int64 {
-	if v.turns != 0 && v.pos < v.loop.End {
+// heardAt is the place that is heard.
+func (v *voice) heardAt() *cursor {
+	if v.jump.away {
+		return &v.jump.old
+	}
+	return &v.at
+}
+
+// limit is the frame up to which the PCM is to be played on from c.
+func (v *voice) limit(c *cursor) int64 {
+	if c.turns != 0 && c.pos < v.loop.End {
 		return v.loop.End
 	}
 	return v.frames
 }
 
-// pass goes n frames on in the PCM, around the loop where that comes.
-func (v *voice) pass(n int64) {
-	for n > 0 && v.pos < v.frames {
-		end := v.limit()
-		k := min(n, end-v.pos)
-		v.pos += k
+// pass takes c n frames on in the PCM, around the loop where that comes.
+func (v *voice) pass(c *cursor, n int64) {
+	for n > 0 && c.pos < v.frames {
+		end := v.limit(c)
+		k := min(n, end-c.pos)
+		c.pos += k
 		n -= k
-		if v.turns != 0 && v.pos == v.loop.End && end == v.loop.End {
-			v.pos = v.loop.Start
-			v.loops++
-			if v.turns > 0 {
-				v.turns--
-			}
+		if c.turns != 0 && c.pos == end && end == v.loop.End {
+			c.pos = v.loop.Start
+			c.loops++
+			c.turns = max(c.turns-1, min(c.turns, -1))
 		}
 	}
 }
@@ -178,21 +185,19 @@ func (v *voice) turn(m *Mixer) (on bool) {
 	if v.over || v.left == 0 || v.ending && !v.fade.moving() {
 		return false
 	}
-	if v.jump.away && v.jump.k == m.half-1 {
+	if v.jump.k == m.half-1 {
 		v.jump.away = false
-		v.pos = v.jump.to
-		v.pass(int64(v.jump.k))
 	}
 	if v.left > 0 && v.left < int64(len(m.curve)) {
 		v.close(m.curve)
 	}
-	return v.feed != nil || v.pos < v.frames || v.jump.away
+	return v.feed != nil || v.at.pos < v.frames || v.jump.away
 }
 
 // close fades the last frames of a voice of limited length, so that the first frame behind them
 // would be silent, unless the sound ends with them or they are fading out sooner anyway.
 func (v *voice) close(curve []float32) {
-	last := v.feed == nil && v.turns == 0 && v.frames-v.pos <= v.left
+	last := v.feed == nil && v.at.turns == 0 && v.frames-v.at.pos <= v.left
 	if last || v.ending && int64(v.fade.n-v.fade.k) <= v.left+1 {
 		return
 	}
@@ -209,8 +214,8 @@ func (v *voice) run(n int, m *Mixer) int {
 	if v.left >= 0 {
 		n = v.cutLength(n, int64(len(m.curve)))
 	}
-	if v.feed == nil && v.pos < v.frames {
-		n = int(min(int64(n), v.limit()-v.pos))
+	if c := v.heardAt(); v.feed == nil && c.pos < v.frames {
+		n = int(min(int64(n), v.limit(c)-c.pos))
 	}
 	return n
 }
@@ -229,21 +234,17 @@ func (v *voice) advance(n int) {
 	v.gain.advance(n)
 	v.fade.advance(n)
 	v.gate.advance(n)
-	if v.jump.pass(n) {
-		v.jump = jump{}
-	}
 	if v.left > 0 {
 		v.left -= int64(n)
 	}
-	if v.feed == nil {
-		v.pass(int64(n))
+	if v.feed != nil {
+		return
 	}
-}
-
-// position is the frame of the PCM that is reached, or the frames taken from the feed.
-func (v *voice) position() int64 {
+	v.pass(&v.at, int64(n))
 	if v.jump.away {
-		return v.jump.to + int64(v.jump.k)
+		v.pass(&v.jump.old, int64(n))
 	}
-	return v.pos
+	if v.jump.pass(n) {
+		v.jump = jump{}
+	}
 }

@@ -102,6 +102,17 @@ func (c *core) alive() error {
 	return nil
 }
 
+// join counts a goroutine that release will wait for, unless the device has stopped already.
+func (c *core) join(wg *sync.WaitGroup) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped {
+		return c.stoppedErr()
+	}
+	wg.Add(1)
+	return nil
+}
+
 // stoppedErr is what a call on a stopped device returns. The caller holds mu.
 func (c *core) stoppedErr() error {
 	if c.cause != nil {

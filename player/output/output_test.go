@@ -17,7 +17,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, leakOptions...) }
 
 // patience bounds what must happen soon. It is long, since the machine may be busy, and only reached
 // when something is wrong.
@@ -26,10 +26,10 @@ const patience = 30 * time.Second
 // noLeak fails the test if it leaves a goroutine or a descriptor behind.
 func noLeak(t *testing.T) {
 	t.Helper()
-	running := goleak.IgnoreCurrent()
+	options := append([]goleak.Option{goleak.IgnoreCurrent()}, leakOptions...)
 	files := openFiles()
 	t.Cleanup(func() {
-		if err := goleak.Find(running); err != nil {
+		if err := goleak.Find(options...); err != nil {
 			t.Error(err)
 		}
 		for end := time.Now().Add(time.Second); openFiles() > files && time.Now().Before(end); {
@@ -360,7 +360,8 @@ func TestFramesAndTime(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	for i := range 10000 {
-		n, rate := rnd.Int64N(1<<40), 1+rnd.IntN(maxRate)
+		rate := 1 + rnd.IntN(maxRate)
+		n := rnd.Int64N(int64(rate) * 100 * 365 * 24 * 3600) // a Duration holds 292 years
 		d := timeOf(n, rate)
 		if got := framesIn(d, rate); got != n {
 			t.Fatalf("seed %d, %d: framesIn(timeOf(%d, %d)): got %d", seed, i, n, rate, got)
@@ -390,4 +391,22 @@ func noServer(t *testing.T) {
 		t.Setenv(name, filepath.Join(dir, "none"))
 	}
 	t.Setenv("PULSE_SERVER", "unix:"+filepath.Join(dir, "none"))
+}
+
+// lockedBuffer takes what a process prints.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }

@@ -110,11 +110,8 @@ func dialPulse(ctx context.Context, a address, c Config, t pulseTimes) (*pulse, 
 	}
 	dialer := net.Dialer{Timeout: t.login}
 	conn, err := dialer.DialContext(ctx, a.network, a.addr)
-	if op, ok := errors.AsType[*net.OpError](err); ok {
-		return nil, op.Err // the address is named by the caller
-	}
 	if err != nil {
-		return nil, err
+		return nil, connErr(err)
 	}
 	d := newPulse(conn, c, t)
 	if err := d.login(ctx); err != nil {
@@ -145,8 +142,6 @@ func newPulse(conn net.Conn, c Config, t pulseTimes) *pulse {
 // letGo waits for every goroutine but the one that calls it. The connection is closed by now, so
 // that none takes long.
 func (d *pulse) letGo() error {
-	d.pauseMu.Lock() // a Pause under way has ended, and no later one begins a request
-	defer d.pauseMu.Unlock()
 	d.calls.Wait()
 	<-d.read
 	return nil
@@ -181,10 +176,19 @@ func (d *pulse) on(message any) {
 // may be read only where there is no error. The client's own waiting goes on in a goroutine that ends
 // with the connection at the latest.
 func (d *pulse) request(ctx context.Context, req proto.RequestArgs, reply proto.Reply) error {
+	if err := d.join(&d.calls); err != nil {
+		return err
+	}
 	answer := make(chan error, 1)
-	d.calls.Go(func() { answer <- d.call(req, reply) })
+	go func() {
+		defer d.calls.Done()
+		answer <- d.call(req, reply)
+	}()
 	select {
 	case err := <-answer:
+		if stopped := d.alive(); err != nil && stopped != nil {
+			return stopped // the cause, while the client says EOF to all
+		}
 		return err
 	case <-d.quit:
 		return d.alive()

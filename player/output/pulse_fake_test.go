@@ -149,3 +149,14 @@ func dialFake(t *testing.T, a address, times pulseTimes) (*pulse, error) {
 	must(t, err)
 	return dialPulse(t.Context(), a, c, times)
 }
+
+// freePort is a TCP port of this machine that nobody listens at.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	must(t, err)
+	return port
+}

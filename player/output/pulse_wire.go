@@ -10,10 +10,12 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"reflect"
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/jfreymuth/pulse/proto"
@@ -85,7 +87,7 @@ func (g *guard) Write(p []byte) (int, error) {
 	g.head = nil
 	g.conn.SetWriteDeadline(time.Now().Add(g.patience))
 	if _, err := frame.WriteTo(g.conn); err != nil {
-		g.fail(fmt.Errorf("write: %w", err))
+		g.fail(connErr(err))
 		return 0, err
 	}
 	return len(p), nil
@@ -128,19 +130,19 @@ func (g *guard) Read(p []byte) (int, error) {
 func (g *guard) next() error {
 	var head [frameHead]byte
 	if _, err := io.ReadFull(g.r, head[:]); err != nil {
-		return readErr(err)
+		return connErr(err)
 	}
 	length, channel := binary.BigEndian.Uint32(head[:]), binary.BigEndian.Uint32(head[4:])
 	if channel != control && length <= maxFrame { // sound that we never asked for
 		_, err := io.CopyN(io.Discard, g.r, int64(length))
-		return readErr(err)
+		return connErr(err)
 	}
 	if length < messageHead || length > maxMessage {
 		return fmt.Errorf("%w: a frame of %d bytes", errProtocol, length)
 	}
 	payload := make([]byte, length)
 	if _, err := io.ReadFull(g.r, payload); err != nil {
-		return readErr(err)
+		return connErr(err)
 	}
 	n, err := g.check(payload)
 	if n > 0 {
@@ -150,10 +152,17 @@ func (g *guard) next() error {
 	return err
 }
 
-// readErr says in words that the server is gone.
-func readErr(err error) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
+// connErr says in words how the connection ended, whichever side noticed first.
+func connErr(err error) error {
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.ErrClosedPipe),
+		errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNRESET):
 		return errors.New("the server closed the connection")
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return errors.New("the server takes no sound any more")
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		return op.Err // without the addresses, which are not news
 	}
 	return err
 }

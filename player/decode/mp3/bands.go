@@ -45,10 +45,9 @@ type band struct {
 
 // layout is how a granule's lines divide into bands: windows of one short band follow one another.
 type layout struct {
-	bands    [maxBands + 3]band
-	n        int // bands in use
-	numLong  int // of them long
-	firstSho int // first short band, as an index of shortBands
+	bands   [maxBands + 3]band
+	n       int // bands in use
+	numLong int // of them long
 }
 
 const (
@@ -91,9 +90,8 @@ func (l *layout) addShort(rate int) {
 	if l.n > 0 {
 		at = mixedLines
 	}
-	for i, end := range shortBands[rate][1:] {
+	for _, end := range shortBands[rate][1:] {
 		if 3*end <= at {
-			l.firstSho = i + 1
 			continue
 		}
 		width := end - at/3
@@ -104,13 +102,14 @@ func (l *layout) addShort(rate int) {
 	}
 }
 
-func (g *granule) layout(h header) *layout {
-	kind := layoutLong
-	if g.blockType == blockShort {
-		kind = layoutShort
-		if g.mixed {
-			kind = layoutMixed
-		}
+func (g *granule) layoutKind() int {
+	switch {
+	case g.blockType != blockShort:
+		return layoutLong
+	case g.mixed:
+		return layoutMixed
 	}
-	return &layouts[h.rateIndex()][kind]
+	return layoutShort
 }
+
+func (g *granule) layout(h header) *layout { return &layouts[h.rateIndex()][g.layoutKind()] }

@@ -48,6 +48,7 @@ type Decoder struct {
 	outPos int // frames of out that are given or not wanted
 	outLen int
 	lost   bool // a failed SeekTo left the decoder elsewhere than at pos
+	crc    bool // a wrong CRC was noted
 }
 
 // New opens the stream in the size bytes of r, which it reads from for as long as it is in use. The
@@ -219,6 +220,10 @@ func (d *Decoder) decodeNext() error {
 		if !f.sounds {
 			d.frame.keep(f.header, b)
 			continue
+		}
+		if !d.crc && !crcFits(f.header, b) {
+			d.crc = true
+			d.stream.notes.add("the CRC of the frame at %#x is wrong, and perhaps others are", f.off)
 		}
 		d.frame.decode(f.header, b, d.out[:])
 		d.outLen = f.header.frames()

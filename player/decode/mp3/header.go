@@ -143,6 +143,27 @@ func (h header) sideSize() int {
 // mainStart is where the frame's own share of main data begins in it.
 func (h header) mainStart() int { return h.sideStart() + h.sideSize() }
 
+// crcFits tells whether the CRC of a frame, if it has one, is that of the second half of its header
+// and its side information (11172-3, 2.4.3.1): the polynomial is x^16 + x^15 + x^2 + 1, the register
+// begins with all ones. Some encoders get it wrong, so it says little of the sound.
+func crcFits(h header, frame []byte) bool {
+	if !h.hasCRC() {
+		return true
+	}
+	crc := uint16(0xffff)
+	for i, b := range frame[:h.mainStart()] {
+		if i < 2 || i == headerSize || i == headerSize+1 { // the CRC itself
+			continue
+		}
+		crc ^= uint16(b) << 8
+		for range 8 {
+			carry := crc >> 15
+			crc = crc<<1 ^ carry*0x8005
+		}
+	}
+	return crc == uint16(frame[headerSize])<<8|uint16(frame[headerSize+1])
+}
+
 // String describes the kind of stream, as in "MPEG-2 Layer III".
 func (h header) String() string {
 	version := [3]string{"MPEG-1", "MPEG-2", "MPEG-2.5"}[h.halvings()]

@@ -63,15 +63,8 @@ func (s *scaleFactors) parseLSF(r *bitReader, g *granule, l *layout, right bool)
 		which, lengths = slenIntensity(g.scalefacCompress >> 1)
 	}
 	g.preflag = which == 2
-	kind := layoutLong
-	if g.blockType == blockShort {
-		kind = layoutShort
-		if g.mixed {
-			kind = layoutMixed
-		}
-	}
 	at := 0
-	for i, n := range partitions[which][kind] {
+	for i, n := range partitions[which][g.layoutKind()] {
 		legal := 1<<lengths[i] - 1 // the highest position is the illegal one ...
 		if lengths[i] == 0 {
 			legal = 1 // ... but not where nothing is sent

@@ -1,7 +1,6 @@
 package mp3
 
 import (
-	"errors"
 	"fmt"
 	"io"
 )
@@ -32,7 +31,7 @@ type seekTable struct {
 
 }
 
-var errUnfit = errors.New("seek table does not fit")
+var errUnfit = fmt.Errorf("mp3: the seek table does not fit, or the file has changed: %w", ErrCorrupt)
 
 // drop forgets all but the first anchor.
 func (t *seekTable) drop(s *stream) {
@@ -155,17 +154,15 @@ func (d *Decoder) SeekTo(frame int64) error {
 	if err := d.checkRange(frame, n); err != nil {
 		return err
 	}
-	for {
-		err := d.seekFrame(n)
-		if err == errUnfit {
-			continue // the table is empty now and will fit
-		}
-		d.lost = err != nil
-		if err == nil {
-			d.pos = frame
-		}
-		return err
+	err := d.seekFrame(n)
+	if err == errUnfit {
+		err = d.seekFrame(n) // the table is empty now
 	}
+	d.lost = err != nil
+	if err == nil {
+		d.pos = frame
+	}
+	return err
 }
 
 // checkRange tells whether frame, which is in frame n of the stream, is in the sound.

@@ -135,10 +135,11 @@ func (s *stream) changes(off int64) (header, bool, error) {
 
 // find sets the stream up from the first frames at off or behind it.
 func (s *stream) find(off int64) error {
-	found, other := int64(-1), header(0)
+	const chunk = 1 << 10 // much less than the window, which can be used again
 	limit := min(off+maxSearch, s.end)
-	for at := off; at < limit && found < 0; at++ {
-		b, err := s.src.at(at, int(min(windowSize, limit-at)))
+	need := sureFrames - 1 // where nothing is in front of them
+	for at := off; at < limit; at++ {
+		b, err := s.src.at(at, int(min(chunk, limit-at)))
 		if err != nil {
 			return err
 		}
@@ -148,29 +149,22 @@ func (s *stream) find(off int64) error {
 			continue
 		}
 		at += int64(skip)
-		need := sureFrames
-		if at == off {
-			need--
+		if at > off {
+			need = sureFrames
 		}
 		ok, h, err := s.begins(at, need)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case ok && h.layer() == layerIII:
-			found = at
-		case ok:
-			other = h
-			limit = at
+		}
+		if ok && h.layer() != layerIII {
+			return fmt.Errorf("mp3: at %#x: MPEG audio Layer %s is %w", at, layerNames[h.layer()], ErrUnsupported)
+		}
+		if ok {
+			s.start = at
+			return nil
 		}
 	}
-	switch {
-	case found >= 0:
-		s.start = found
-		return nil
-	case other != 0:
-		return fmt.Errorf("mp3: at %#x: MPEG audio Layer %s: %w", limit, layerNames[other.layer()], ErrUnsupported)
-	}
-	return fmt.Errorf("mp3: no frames in %d bytes from %#x: %w", limit-off, off, ErrFormat)
+	return fmt.Errorf("mp3: no frames in %d bytes from %#x: %w", max(limit-off, 0), off, ErrFormat)
 }
 
 // begins tells whether need frames follow one another from at on, or as many as there are up to the

@@ -13,7 +13,7 @@ import (
 )
 
 func TestTmpRef(t *testing.T) {
-	files, _ := filepath.Glob("/tmp/mp3work/enc/*.mp[23]")
+	files, _ := filepath.Glob("/tmp/mp3work/made/*.mp3")
 	for _, f := range files {
 		b, _ := os.ReadFile(f)
 		d, err := New(bytes.NewReader(b), int64(len(b)))
