@@ -47,7 +47,7 @@ func (p *parser) one(c byte) []event {
 		return nil
 	case c == '\n' || c == '\r':
 		return p.endLine()
-	case p.mid:
+	case p.mid && !(p.live && (c == ':' || len(p.line) > 0)): // live keys are no lines: a command may follow any of them
 		return []event{{key: c}}
 	}
 	p.line = append(p.line, c)
