@@ -251,7 +251,7 @@ func (p *Player) fill(buf []float32) int {
 	if !draining || !p.idle() {
 		return len(buf) / 2
 	}
-	last := p.mix.Stats().LastEnd
+	last, _ := p.mix.Idle()
 	return int(min(max(last-start, 0), int64(len(buf)/2)))
 }
 

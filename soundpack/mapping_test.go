@@ -76,7 +76,7 @@ func TestTruncatedUnderReaders(t *testing.T) {
 	data := pattern(size)
 	path := writePack(t, encode(rec{"a.wav", 0, size}), data)
 	p := mustOpen(t, path)
-	cuts := 2000
+	cuts := 500
 	if testing.Short() {
 		cuts = 100
 	}

@@ -74,24 +74,35 @@ func (r *bitReader) unary() uint64 {
 
 // rice reads len(dst) residuals with parameter k: the quotient unary, then k bits, then the sign
 // folded into the lowest bit (RFC 9639, section 9.2.7.2). What fits in the accumulator is read
-// without a call.
+// with the reader's fields in registers.
 func (r *bitReader) rice(dst []int64, k uint) {
+	b, at, acc, have := r.b, r.at, r.acc, r.have
 	for i := range dst {
-		r.fill()
-		q := uint(bits.LeadingZeros64(r.acc))
-		var v uint64
-		if used := q + 1 + k; used <= r.have {
-			v = uint64(q)<<k | r.acc<<(q+1)>>1>>(63-k)
-			r.acc <<= used
-			r.have -= used
-		} else {
-			v = r.unary()<<k | r.bits(k)
-			if r.short {
-				return
-			}
+		if at+8 <= len(b) {
+			acc |= binary.BigEndian.Uint64(b[at:]) >> (have & 63)
+			at += int(63-have) >> 3
+			have |= 56
 		}
+		q := uint(bits.LeadingZeros64(acc))
+		used := q + 1 + k
+		if used > have {
+			r.at, r.acc, r.have = at, acc, have
+			dst[i] = r.riceSlow(k)
+			at, acc, have = r.at, r.acc, r.have
+			continue
+		}
+		v := uint64(q)<<(k&63) | acc<<((q+1)&63)>>1>>((63-k)&63)
+		acc <<= used & 63
+		have -= used
 		dst[i] = int64(v>>1) ^ -int64(v&1)
 	}
+	r.at, r.acc, r.have = at, acc, have
+}
+
+// riceSlow reads one residual, of any length and at the end of b.
+func (r *bitReader) riceSlow(k uint) int64 {
+	v := r.unary()<<k | r.bits(k)
+	return int64(v>>1) ^ -int64(v&1)
 }
 
 // align drops the bits up to the next byte and returns how many bytes have been read.

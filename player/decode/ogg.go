@@ -212,23 +212,37 @@ func (o *oggReader) search(from, to int64) (int64, error) {
 func (o *oggReader) previous(from, to int64, want func(*oggPage) bool) (bool, error) {
 	for hi := to; hi > from; {
 		lo := max(from, hi-oggAhead)
-		n := int(min(hi-lo+int64(len(oggCapture))-1, o.size-lo))
-		w, err := o.window(lo, n)
-		if err != nil {
-			return false, err
+		for {
+			off, err := o.searchBack(lo, hi)
+			if err != nil {
+				return false, err
+			}
+			if off < 0 {
+				break
+			}
+			hi = off
+			ok, err := o.whole(off)
+			if err != nil || ok && want(&o.page) {
+				return err == nil, err
+			}
 		}
-		i := bytes.LastIndex(w[:min(n, len(w))], []byte(oggCapture))
-		if i < 0 {
-			hi = lo
-			continue
-		}
-		hi = lo + int64(i)
-		ok, err := o.whole(hi)
-		if err != nil || ok && want(&o.page) {
-			return ok && err == nil, err
-		}
+		hi = lo
 	}
 	return false, nil
+}
+
+// searchBack returns where the last capture pattern is that begins in [from, to), -1 for none. They
+// are at most oggAhead apart.
+func (o *oggReader) searchBack(from, to int64) (int64, error) {
+	n := int(to-from) + len(oggCapture) - 1
+	w, err := o.window(from, n)
+	if err != nil {
+		return -1, err
+	}
+	if i := bytes.LastIndex(w[:min(n, len(w))], []byte(oggCapture)); i >= 0 {
+		return from + int64(i), nil
+	}
+	return -1, nil
 }
 
 // walk calls f for each page from an offset on, until it returns false. It goes by the lengths of

@@ -53,8 +53,11 @@ func openVorbis(r io.ReaderAt, size int64) (codec, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !holdsCodec(streams, "Vorbis") && holdsCodec(streams, "FLAC") {
+	switch n := countCodec(streams, "Vorbis"); {
+	case n == 0 && countCodec(streams, "FLAC") > 0:
 		return openOggFLAC(source{r, size})
+	case n > 1:
+		v.warn("%d Vorbis streams side by side, the first is played", n)
 	}
 	heads, err := v.open(streams)
 	if err != nil {
@@ -188,8 +191,7 @@ func (v *vorbisCodec) some(dst []float32) (int, error) {
 // and gives no frames. Those in front of the one with the wanted frame need not be decoded, but the
 // last of them is what that one overlaps with (Vorbis I, section 4.3.8): it is kept.
 func (v *vorbisCodec) packet(p []byte, dst []float32) (int, error) {
-	l := &v.links[v.cur]
-	block, ok := l.setup.blockSize(p)
+	block, ok := v.links[v.cur].setup.blockSize(p)
 	if !ok {
 		if len(p) > 0 {
 			v.warn("a packet that is no sound on the page at 0x%x", v.pk.page.off)
@@ -206,22 +208,29 @@ func (v *vorbisCodec) packet(p []byte, dst []float32) (int, error) {
 	if err := v.prime(); err != nil {
 		return 0, err
 	}
-	whole := from == v.want && v.pos <= l.frames && len(dst) >= len(v.buf)
+	return v.play(p, dst, from)
+}
+
+// play decodes the packet p, whose frames are from frame from to v.pos: straight into dst, where all
+// are wanted and dst has room for any packet, else into v.buf, the wanted ones then being v.out.
+func (v *vorbisCodec) play(p []byte, dst []float32, from int64) (int, error) {
+	end := min(v.pos, v.links[v.cur].frames)
+	whole := from == v.want && v.pos == end && len(dst) >= len(v.buf)
 	into := v.buf
 	if whole {
 		into = dst
 	}
-	out, err := v.decode(p, into, n)
+	out, err := v.decode(p, into, v.pos-from)
 	if err != nil {
 		return 0, err
 	}
 	v.finish(out)
-	ch := int64(l.setup.channels)
 	if whole {
 		v.want = v.pos
 		return len(out), nil
 	}
-	v.out = out[(v.want-from)*ch : (min(v.pos, l.frames)-from)*ch]
+	ch := int64(v.dec.Channels())
+	v.out = out[(v.want-from)*ch : (end-from)*ch]
 	return 0, nil
 }
 

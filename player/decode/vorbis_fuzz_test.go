@@ -46,7 +46,7 @@ func oggSeeds(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		if len(data) < 100_000 {
+		if len(data) < 15_000 {
 			f.Add(data)
 		}
 	}
@@ -76,7 +76,7 @@ func FuzzVorbis(f *testing.F) {
 		if in.Frames < 0 || in.Frames > int64(len(data))*vorbisMaxFrames || in.Channels < 1 || in.Channels > 8 {
 			t.Fatalf("%d frames of %d channels in %d bytes", in.Frames, in.Channels, len(data))
 		}
-		const most = 200_000
+		const most = 50_000
 		n, err := readMost(c, most)
 		if n > in.Frames || err == io.EOF && n > c.info().Frames {
 			t.Fatalf("%d frames of %d were read: %v", n, in.Frames, err)

@@ -117,6 +117,17 @@ func theme(t testing.TB) []byte {
 	return readFile(t, filepath.Join("..", "..", "testdata", "sounds", "theme.ogg"))
 }
 
+// excerpt is the first pages of the theme as a file of its own, whose last packet is cut: some 3 s.
+func excerpt(t testing.TB) []byte {
+	t.Helper()
+	pages := testPages(t, theme(t))
+	pages = pages[:soundPage(t, pages)+9]
+	last := &pages[len(pages)-1]
+	last.flags, last.granule = oggLast, last.granule-300
+	pages[1].body = bytes.ReplaceAll(pages[1].body, []byte("LOOP"), []byte("NONE")) // it ends earlier
+	return joinPages(pages...)
+}
+
 // oggCase is one of the shared inputs.
 func oggCase(t testing.TB, name string) []byte {
 	t.Helper()

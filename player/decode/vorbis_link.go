@@ -66,8 +66,14 @@ func (o *oggReader) begin() ([]oggStream, error) {
 	return list, nil
 }
 
-func holdsCodec(list []oggStream, name string) bool {
-	return slices.ContainsFunc(list, func(s oggStream) bool { return s.codec == name })
+// countCodec is how many streams of a codec there are.
+func countCodec(list []oggStream, name string) (n int) {
+	for _, s := range list {
+		if s.codec == name {
+			n++
+		}
+	}
+	return n
 }
 
 // readLink reads the headers of the first Vorbis stream of list, which the reader stands behind.
@@ -251,9 +257,8 @@ func (v *vorbisCodec) addLink(off int64) (bool, error) {
 }
 
 // chained tells whether there may be more links than the first. If so its streams do not go on to
-// the end of the file, or, where the next one has the same serial number, its pages are not numbered
-// upwards. A few are looked at for that: at the middle, and then ever nearer to both ends, as the
-// shorter of two links may lie at either.
+// the end of the file; or another stream begins soon; or, where the next one has the same serial
+// number, the pages are not numbered upwards.
 func (v *vorbisCodec) chained(l *vorbisLink, list []oggStream) (bool, error) {
 	if v.pk.size <= oggSmall {
 		return true, nil
@@ -266,24 +271,38 @@ func (v *vorbisCodec) chained(l *vorbisLink, list []oggStream) (bool, error) {
 	if !slices.ContainsFunc(list, func(s oggStream) bool { return s.serial == last.serial }) {
 		return true, nil
 	}
+	begins := false
+	err = v.pk.walk(l.data, func(p *oggPage) bool {
+		begins = begins || p.flags&oggFirst != 0
+		return !begins && p.off < l.data+oggSmall/4
+	})
+	if err != nil || begins {
+		return begins, err
+	}
+	return v.numberedDown(l, last)
+}
+
+// numberedDown tells whether a page of a stream has a lower number than one before it. A few are
+// looked at for that: at the middle, and then ever nearer to both ends, as the shorter of two links
+// may lie at either.
+func (v *vorbisCodec) numberedDown(l *vorbisLink, last oggPage) (bool, error) {
 	var spots []int64
-	for part := (last.off - l.data) / 2; part > oggSmall/4; part /= 2 {
+	for part := (last.off - l.data) / 2; part > oggSmall/8; part /= 2 {
 		spots = append(spots, l.data+part, last.off-part)
 	}
 	slices.Sort(spots)
-	seq, seen := uint32(0), false
-	for _, at := range slices.Compact(spots) {
-		ok, err := v.pk.headOf(l.serial, at, last.off)
-		switch {
+	seq := uint32(0)
+	for _, at := range spots {
+		switch ok, err := v.pk.headOf(l.serial, at, last.off); {
 		case err != nil:
 			return false, err
-		case ok && seen && v.pk.page.seq < seq:
+		case ok && v.pk.page.seq < seq:
 			return true, nil
 		case ok:
-			seq, seen = v.pk.page.seq, true
+			seq = v.pk.page.seq
 		}
 	}
-	return last.serial == l.serial && seen && last.seq < seq, nil
+	return last.serial == l.serial && last.seq < seq, nil
 }
 
 // headOf reads the head of the next page of a stream that begins in [from, to).

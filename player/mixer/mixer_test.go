@@ -6,6 +6,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/gopxl/beep/v2"
+	"github.com/sndpak/sndpak/player/internal/streamtest"
 )
 
 // A rig is a mixer driven by hand.
@@ -196,6 +199,19 @@ func TestStream(t *testing.T) {
 		}
 		at += size
 	}
+}
+
+// A Mixer is a beep.Streamer.
+func TestStreamContract(t *testing.T) {
+	p, q := noise16(6, 2, 30000), float(noise16(7, 1, 20000))
+	streamtest.Check(t, func() beep.Streamer {
+		r := newRig(t, Config{})
+		r.play(p, Params{Loop: &Loop{}, Gain: -6})
+		id := r.play(q, Params{At: 777, Pan: 0.5})
+		r.ok(r.At(1000).SetGain(id, -20))
+		r.ok(r.At(5000).Seek(id, 99))
+		return r.Mixer
+	})
 }
 
 func TestConfig(t *testing.T) {

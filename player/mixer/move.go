@@ -72,10 +72,25 @@ func (s *span) pass(n int) bool {
 	return s.k == s.n
 }
 
+// A Curve is the way that a fade takes between two gains.
+type Curve uint8
+
+const (
+	Smooth     Curve = iota // raised cosine of the amplitude: no corner at either end
+	Linear                  // straight in amplitude
+	EqualPower              // straight in power from Smooth's point of view: two that cross keep the power of unlike sounds
+	Decibels                // straight in dB, silence taken as -80 dB
+)
+
+// fadeFloor stands for silence on a curve in decibels.
+const fadeFloor = 1e-4
+
 // A move takes one gain from where it is to a target. At rest the gain is to.
 type move struct {
 	span
-	from, by, to float32
+	curve    Curve
+	from, to float32
+	by       float32 // what the curve multiplies: a difference of amplitudes, of powers, or a logarithm
 }
 
 // rest is a gain that does not move.
@@ -90,11 +105,20 @@ func (m *move) advance(n int) {
 
 // start moves to a new target within n frames, from wherever the gain is. A move under way is
 // bent: its value goes on from there.
-func (m *move) start(to float32, n int, w []float32) {
+func (m *move) start(to float32, n int, curve Curve, w []float32) {
 	from := m.value(m.k-1, w)
 	*m = rest(to)
-	if n > 0 {
-		*m = move{span{0, n}, from, to - from, to}
+	if n <= 0 {
+		return
+	}
+	m.n, m.curve, m.from = n, curve, from
+	switch curve {
+	case EqualPower:
+		m.by = to*to - from*from
+	case Decibels:
+		m.by = float32(math.Log(float64(max(to, fadeFloor) / max(from, fadeFloor))))
+	default:
+		m.by = to - from
 	}
 }
 
@@ -105,13 +129,31 @@ func (m *move) value(k int, w []float32) float32 {
 		return m.to
 	case k < 0:
 		return m.from
-	case m.n == len(w):
+	case m.short(w):
 		return m.from + float32(m.by*w[k])
+	case k == m.n-1:
+		return m.to
 	}
-	x := float32(k+1) / float32(m.n) * smoothSteps
+	x := float32(k+1) / float32(m.n)
+	switch m.curve {
+	case Linear:
+		return m.from + float32(m.by*x)
+	case EqualPower:
+		return float32(math.Sqrt(float64(max(m.from*m.from+float32(m.by*raised(x)), 0))))
+	case Decibels:
+		return max(m.from, fadeFloor) * float32(math.Exp(float64(m.by*x)))
+	}
+	return m.from + float32(m.by*raised(x))
+}
+
+// short reports that the move follows w, the curve of the default ramp.
+func (m *move) short(w []float32) bool { return m.n == len(w) && m.curve == Smooth }
+
+// raised is sin²(πx/2), from the table.
+func raised(x float32) float32 {
+	x *= smoothSteps
 	i := min(int(x), smoothSteps)
-	y := smooth[i] + float32((x-float32(i))*(smooth[i+1]-smooth[i]))
-	return m.from + float32(m.by*y)
+	return smooth[i] + float32((x-float32(i))*(smooth[i+1]-smooth[i]))
 }
 
 // scale multiplies the gains of the next len(g) frames by the move.

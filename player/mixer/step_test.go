@@ -66,6 +66,9 @@ func TestNoSteps(t *testing.T) {
 	}
 	for _, rate := range []int{44100, 48000, 22050} {
 		for _, wide := range []bool{false, true} {
+			if !wide && rate != 48000 {
+				continue
+			}
 			p := sine(rate, wide)
 			for name, do := range transitions {
 				t.Run(fmt.Sprintf("%d/%v/%s", rate, wide, name), func(t *testing.T) {
@@ -73,16 +76,16 @@ func TestNoSteps(t *testing.T) {
 					if wide {
 						own, _ = largestStep(p.F32)
 					}
-					for phase := range 32 {
+					for phase := range 16 {
 						r := newRig(t, Config{Rate: rate})
 						id := r.play(p, Params{})
-						x := r.mix(1000 + phase*rate/100/32)
+						x := r.mix(1000 + phase*rate/100/16)
 						do(r, id)
 						x = append(x, r.mix(7000)...)
 						step, at := largestStep(x)
 						// A wave of 16 bits steps up to one of its units unevenly.
 						if step > own*1.00001+1.0/32768*map[bool]float64{false: 1}[wide] {
-							t.Fatalf("phase %d/32: step of %.6f at frame %d, the tone's own are up to %.6f", phase, step, at, own)
+							t.Fatalf("phase %d/16: step of %.6f at frame %d, the tone's own are up to %.6f", phase, step, at, own)
 						}
 					}
 				})

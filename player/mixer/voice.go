@@ -17,7 +17,6 @@ type voice struct {
 	frames int64 // of the PCM
 	loop   Loop
 	left   int64 // frames still to be played; below 0 = no limit
-	played int   // frames of the chunk under way that were heard
 
 	level float32
 	law   frame

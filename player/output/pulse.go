@@ -162,7 +162,9 @@ func (d *pulse) on(message any) {
 	case *proto.Underflow:
 		if !d.draining.Load() && !d.paused.Load() {
 			d.gaps.Add(1)
+			d.heard.freeze(time.Now())
 		}
+		signal(d.look)
 	case *proto.PlaybackStreamSuspended:
 		d.suspended.Store(m.Suspended)
 	case *proto.PlaybackStreamKilled:
@@ -452,7 +454,8 @@ func (d *pulse) measure(ctx context.Context) error {
 	return nil
 }
 
-// playhead is what is heard, carried on from the last time that somebody knew.
+// playhead is what is heard, carried on from the last time that somebody knew. It never goes back:
+// where it was ahead of the truth, it waits.
 type playhead struct {
 	rate int
 
@@ -460,6 +463,7 @@ type playhead struct {
 	frames  int64      // heard at since
 	since   time.Time
 	running bool
+	told    int64 // the most that at has returned
 }
 
 // set is told the truth.
@@ -480,10 +484,11 @@ func (p *playhead) freeze(now time.Time) {
 func (p *playhead) at(now time.Time) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.count(now)
+	p.told = max(p.told, p.count(now))
+	return p.told
 }
 
-// count is at with mu held.
+// count carries the last truth on. The caller holds mu.
 func (p *playhead) count(now time.Time) int64 {
 	if !p.running {
 		return p.frames

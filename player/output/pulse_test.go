@@ -475,10 +475,11 @@ func TestPlayhead(t *testing.T) {
 		{func() {}, time.Second, 0},
 		{func() { p.set(500, now.Add(time.Second), true) }, time.Second, 500},
 		{func() {}, 2 * time.Second, 1500},
-		{func() {}, 0, 500}, // before it was known
+		{func() {}, 0, 1500}, // it does not go back
 		{func() { p.freeze(now.Add(3 * time.Second)) }, 9 * time.Second, 2500},
-		{func() { p.set(2400, now.Add(10*time.Second), false) }, 20 * time.Second, 2400},
-		{func() { p.freeze(now.Add(30 * time.Second)) }, 40 * time.Second, 2400},
+		{func() { p.set(2400, now.Add(10*time.Second), false) }, 20 * time.Second, 2500},
+		{func() { p.freeze(now.Add(30 * time.Second)) }, 40 * time.Second, 2500},
+		{func() { p.set(2400, now.Add(40*time.Second), true) }, 41 * time.Second, 3400},
 	}
 	for i, s := range steps {
 		s.do()

@@ -78,8 +78,9 @@ type speaker struct {
 	mu     sync.Mutex // guards what follows, and makes calls of fill one at a time
 	fill   Fill
 	buf    []float32
-	pulled int64 // frames
 	ended  bool
+
+	pulled atomic.Int64 // frames
 	reads  atomic.Int64 // calls of Read, for the watchdog
 }
 
@@ -129,10 +130,11 @@ func (d *speaker) Rate() int { return d.s.rate }
 
 // Delay implements [Device]: what waits in the player, and what the driver was given.
 func (d *speaker) Delay() time.Duration {
-	d.mu.Lock()
-	pulled := d.pulled
-	d.mu.Unlock()
-	held := int64(d.player.BufferedSize()/8) + framesIn(d.s.buffer, d.s.rate)
+	pulled, waiting := d.pulled.Load(), 0
+	for before := int64(-1); pulled != before; pulled = d.pulled.Load() { // both of the same moment
+		before, waiting = pulled, d.player.BufferedSize()/8
+	}
+	held := int64(waiting) + framesIn(d.s.buffer, d.s.rate)
 	return timeOf(min(held, pulled), d.s.rate)
 }
 
@@ -217,7 +219,7 @@ func (d *speaker) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	got := d.pull(d.fill, d.buf[:2*n])
-	d.pulled += int64(got)
+	d.pulled.Add(int64(got))
 	d.ended = got < n
 	encodeFloats(p[:0], d.buf[:2*got])
 	if d.ended {

@@ -39,7 +39,6 @@ const (
 // band is one scale factor band of one window.
 type band struct {
 	end    int16 // line behind its last, in the order of the Huffman code
-	factor int8  // index of its scale factor in the order of transmission
 	window int8  // of a short block 0 to 2, otherwise -1
 }
 
@@ -70,7 +69,7 @@ func buildLayouts() (all [9][3]layout) {
 }
 
 func (l *layout) add(end, window int) {
-	l.bands[l.n] = band{end: int16(end), factor: int8(l.n), window: int8(window)}
+	l.bands[l.n] = band{end: int16(end), window: int8(window)}
 	l.n++
 }
 

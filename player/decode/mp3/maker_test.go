@@ -260,10 +260,9 @@ func (m *maker) choose(h header, g *granule) (counts [2]int) {
 		g.tableSelect[i] = []int{0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31}[r.Intn(30)]
 	}
 	if !m.long && r.Intn(2) == 0 {
-		g.blockType = tmpBT
-		if tmpBT==4 { g.blockType=2; }
+		g.blockType = 1 + r.Intn(3)
 		g.mixed = g.blockType == blockShort && !m.noMixed && h.halvings() < 2 && r.Intn(3) == 0
-		if tmpBT!=4 {g.subblockGain = [3]int{r.Intn(3), r.Intn(3), r.Intn(3)}}
+		g.subblockGain = [3]int{r.Intn(3), r.Intn(3), r.Intn(3)}
 		g.tableSelect[2] = 0
 	} else {
 		counts = [2]int{r.Intn(13), r.Intn(8)}
@@ -446,5 +445,3 @@ func (k kind) infoFrame(name string, frames, size, delay, padding int) []byte {
 	lame[21], lame[22], lame[23] = byte(delay>>4), byte(delay<<4|padding>>8), byte(padding)
 	return b
 }
-
-var tmpBT int
