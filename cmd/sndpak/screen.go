@@ -35,7 +35,6 @@ type screen struct {
 	keys <-chan key
 
 	live    bool // on a terminal
-	width   int
 	ticker  *time.Ticker
 	restore func()
 }

@@ -127,16 +127,3 @@ func entryOf(p *soundpack.Pack, name string) (soundpack.Entry, error) {
 	}
 	return e, nil
 }
-
-// openEntry opens an entry as a sound.
-func openEntry(p *soundpack.Pack, e soundpack.Entry) (*decode.Stream, error) {
-	r, err := p.Section(e)
-	if err != nil {
-		return nil, err
-	}
-	s, err := decode.Open(r, e.Size, nil)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %q: %w", p.Path(), e.Name, err)
-	}
-	return s, nil
-}

@@ -161,6 +161,9 @@ func BenchmarkVorbisHeap(b *testing.B) {
 	b.Run("bare", func(b *testing.B) {
 		hold(b, func() any {
 			r, err := oggvorbis.NewReader(bytes.NewReader(data))
+			if err != nil {
+				b.Fatal(err)
+			}
 			for range 40 {
 				if _, err = r.Read(buf); err != nil {
 					b.Fatal(err)

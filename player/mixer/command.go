@@ -1,6 +1,7 @@
 package mixer
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -47,13 +48,23 @@ type Params struct {
 	At     int64   // mixer frame at which the voice starts; one that has passed means at once
 	Length int64   // frames to play in all, the last 5 ms fading out; 0 = to the end of the sound
 	FadeIn int     // frames; 0 = 5 ms where Start > 0, else none
+	Curve  Curve   // of the fade-in
+	Pitch  float64 // how fast the sound goes by, 1/64 to 64; 2 = an octave up, 0 = 1
 	Paused bool    // stand at the first frame until Resume
+	After  Voice   // start with the frame behind the last one of that voice, however it ends; see below
+
+	// Several voices may be queued up behind one another: each goes behind the last one of the
+	// queue that After is in. A voice in a queue does not heed At. If the voice named has ended
+	// already it starts at once.
 }
 
 // check reports ErrValue for what cannot be played.
 func (p *Params) check() error {
 	if p.Start < 0 || p.Length < 0 || p.FadeIn < 0 {
 		return fmt.Errorf("%w: start %d, length %d, fade-in %d", ErrValue, p.Start, p.Length, p.FadeIn)
+	}
+	if p.Curve > Decibels {
+		return fmt.Errorf("%w: curve %d", ErrValue, p.Curve)
 	}
 	if p.Loop != nil {
 		return p.Loop.check()
@@ -72,6 +83,8 @@ const (
 	opPause
 	opResume
 	opStop
+	opFade
+	opPitch
 	opSeek
 	opLoop
 	opUnloop
@@ -98,6 +111,9 @@ type setup struct {
 	loop          Loop // if loops
 	start, length int64
 	fadeIn        int
+	curve         Curve
+	step          int64
+	after         Voice
 }
 
 // A desk is the senders' side of the mixer. Setups lie beside the queue, in the slot that the
@@ -195,10 +211,14 @@ func (m *Mixer) start(s *setup, p *Params) (id Voice, err error) {
 	if s.law, err = panLaw(p.Pan); err != nil {
 		return 0, err
 	}
+	if s.step, err = stepOf(cmp.Or(p.Pitch, 1)); err != nil {
+		return 0, err
+	}
 	if s.loops = p.Loop != nil; s.loops {
 		s.loop = *p.Loop
 	}
-	s.start, s.length, s.fadeIn, s.paused = p.Start, p.Length, p.FadeIn, p.Paused
+	s.start, s.length, s.fadeIn, s.curve = p.Start, p.Length, p.FadeIn, p.Curve
+	s.paused, s.after = p.Paused, p.After
 	if s.fadeIn == 0 && s.start > 0 {
 		s.fadeIn = len(m.curve)
 	}
@@ -255,6 +275,41 @@ func (c Commands) Stop(v Voice, fade int) error {
 		return fmt.Errorf("%w: fade of %d frames", ErrValue, fade)
 	}
 	return c.send(&command{op: opStop, voice: v, n: [3]int64{int64(fade)}})
+}
+
+// A Fade is a move of a gain of its own, on top of what SetGain sets.
+type Fade struct {
+	Gain   float64 // dB, where it leads to: 0 = as loud as without it, math.Inf(-1) = silence
+	Frames int     // 0 = 5 ms, along Smooth
+	Curve  Curve
+	Stop   bool // lead to silence and end the voice there
+}
+
+// Fade moves the voice's fade to where f leads. It begins where the last one stands, that of a
+// fade-in or a stop too: there is one at a time.
+func (c Commands) Fade(v Voice, f Fade) error {
+	g, err := amplitude(f.Gain)
+	if err != nil {
+		return err
+	}
+	if f.Frames < 0 || f.Curve > Decibels {
+		return fmt.Errorf("%w: fade of %d frames along curve %d", ErrValue, f.Frames, f.Curve)
+	}
+	x := command{op: opFade, voice: v, gain: frame{g, g}, n: [3]int64{int64(f.Frames), int64(f.Curve)}}
+	if f.Stop {
+		x.op = opStop
+	}
+	return c.send(&x)
+}
+
+// SetPitch moves the speed at which the sound goes by to so many times its own, 1/64 to 64, within
+// 5 ms. Sounds go by at any but 1 by cubic interpolation.
+func (c Commands) SetPitch(v Voice, pitch float64) error {
+	step, err := stepOf(pitch)
+	if err != nil {
+		return err
+	}
+	return c.send(&command{op: opPitch, voice: v, n: [3]int64{step}})
 }
 
 // Seek goes to a frame of the PCM, which counts as reached at once: within 5 ms the sound fades out

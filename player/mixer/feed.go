@@ -24,6 +24,21 @@ type flow struct {
 	last      frame // as it went into the mix, without the voice's gains
 	held      frame // what is fading out
 	out, in   span
+	over      bool // nothing is left to be heard either
+
+	bent   bool     // read through window from the first pitch that was not 1 on
+	window [4]frame // the frames around the place, from the one before it on
+	whole  int      // frames of the window from the place on that are the feed's
+}
+
+// fetch returns the voice's next n frames: fewer if the feed ends.
+func (m *Mixer) fetch(v *voice, n int) []float32 {
+	if f := &v.flow; f.bent || v.speed.bent() {
+		return m.bendFeed(v, n)
+	}
+	n = m.draw(v, n)
+	v.over = v.flow.over
+	return m.input[:v.samples(n)]
 }
 
 // draw reads the next n frames of the voice's feed into m.input and returns how many there are: n,
@@ -40,8 +55,7 @@ func (m *Mixer) draw(v *voice, n int) int {
 	}
 	v.at.pos += int64(got)
 	if n > 0 {
-		i := v.samples(n - 1)
-		f.last = frame{in[i], in[v.samples(n)-1]}
+		f.last = m.drawn(v, n-1)
 	}
 	return n
 }
@@ -62,13 +76,13 @@ func (m *Mixer) patch(v *voice, in []float32, got int) int {
 	m.fadeOut(v, here)
 	if f.ended {
 		rest := f.out.n - f.out.k
-		v.over = rest <= n-got
+		f.over = rest <= n-got
 		n = min(n, got+rest)
 	} else if got < n && !f.dry {
 		f.dry = true
 		f.underruns++
 		if got > 0 {
-			f.last = frame{here[v.samples(got-1)], here[len(here)-1]}
+			f.last = m.drawn(v, got-1)
 		}
 		f.held, f.out = f.last, span{0, len(m.curve)}
 	}

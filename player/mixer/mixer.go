@@ -69,6 +69,7 @@ type Mixer struct {
 	sum   [maxChunk]frame
 	gains [maxChunk]frame
 	input [2 * maxChunk]float32
+	bent  [2 * maxChunk]float32
 	block [2 * maxChunk]float32 // of Stream
 }
 
@@ -130,12 +131,8 @@ func (m *Mixer) Mix(block []float32) {
 func (m *Mixer) mixChunk(sum []frame) {
 	clear(sum)
 	over := false
-	for _, slot := range m.list {
-		v := &m.voices[slot]
-		if n, on := m.play(v, sum); !on {
-			v.over, over = true, true
-			m.last = max(m.last, m.now+int64(n))
-		}
+	for i := range m.list {
+		over = m.playQueue(i, sum) || over
 	}
 	if over {
 		m.sweep()

@@ -13,6 +13,7 @@ import (
 type modelMove struct {
 	from, to float64
 	k, n     int
+	curve    Curve
 }
 
 func (m *modelMove) moving() bool { return m.k < m.n }
@@ -20,15 +21,25 @@ func (m *modelMove) moving() bool { return m.k < m.n }
 // at is the value of frame k.
 func (m *modelMove) at(k int) float64 {
 	switch {
-	case !m.moving():
+	case !m.moving() || k == m.n-1:
 		return m.to
 	case k < 0:
 		return m.from
 	}
-	return m.from + (m.to-m.from)*math.Pow(math.Sin(math.Pi/2*float64(k+1)/float64(m.n)), 2)
+	x := float64(k+1) / float64(m.n)
+	w := math.Pow(math.Sin(math.Pi/2*x), 2)
+	switch m.curve {
+	case Linear:
+		return m.from*(1-x) + m.to*x
+	case EqualPower:
+		return math.Sqrt(m.from*m.from*(1-w) + m.to*m.to*w)
+	case Decibels:
+		return math.Pow(max(m.from, 1e-4), 1-x) * math.Pow(max(m.to, 1e-4), x)
+	}
+	return m.from*(1-w) + m.to*w
 }
 
-func (m *modelMove) start(to float64, n int) { *m = modelMove{m.at(m.k - 1), to, 0, n} }
+func (m *modelMove) start(to float64, n int, c Curve) { *m = modelMove{m.at(m.k - 1), to, 0, n, c} }
 
 func (m *modelMove) next() float64 {
 	v := m.at(m.k)
@@ -46,6 +57,9 @@ type modelVoice struct {
 	law            [2]float64
 	gain           [2]modelMove
 	fade, gate     modelMove
+	before         *modelVoice // in a queue
+	step, by, goal int64       // 2^-32 frames a frame
+	steps          int         // until it is goal
 	begun, heard   bool
 	paused, ending bool
 	over           bool
@@ -54,7 +68,10 @@ type modelVoice struct {
 	old            place // heard while away
 }
 
-type place struct{ pos, turns int }
+type place struct {
+	pos, turns, loops int
+	frac              int64
+}
 
 type model struct {
 	rate, ramp, half int
@@ -75,8 +92,12 @@ func (m *model) play(p *PCM, o Params) *modelVoice {
 		sound: p, place: place{pos: int(o.Start)}, paused: o.Paused, left: int(o.Length),
 		level: math.Pow(10, o.Gain/20),
 		law:   [2]float64{math.Sqrt2 * math.Cos(math.Pi/4*(1+o.Pan)), math.Sqrt2 * math.Sin(math.Pi/4*(1+o.Pan))},
-		fade:  modelMove{to: 1}, gate: modelMove{to: 1},
+		fade:  modelMove{to: 1}, gate: modelMove{to: 1}, goal: one,
 	}
+	if o.Pitch != 0 {
+		v.goal = int64(math.Round(o.Pitch * one))
+	}
+	v.step = v.goal
 	if o.Length == 0 {
 		v.left = -1
 	}
@@ -88,7 +109,7 @@ func (m *model) play(p *PCM, o Params) *modelVoice {
 		n = m.ramp
 	}
 	if n > 0 {
-		v.fade = modelMove{0, 1, 0, n}
+		v.fade = modelMove{0, 1, 0, n, o.Curve}
 	}
 	for side := range 2 {
 		v.gain[side].to = v.level * v.law[side]
@@ -120,7 +141,7 @@ func (m *model) regain(v *modelVoice) {
 		if !v.heard || v.still() {
 			v.gain[side] = modelMove{to: g}
 		} else {
-			v.gain[side].start(g, m.ramp)
+			v.gain[side].start(g, m.ramp, Smooth)
 		}
 	}
 }
@@ -133,30 +154,42 @@ func (m *model) setPaused(v *modelVoice, paused bool) {
 	if !v.heard || !paused && v.still() && v.pos == 0 {
 		v.gate = modelMove{to: to}
 	} else if v.gate.to != to {
-		v.gate.start(to, m.ramp)
+		v.gate.start(to, m.ramp, Smooth)
 	}
 	v.paused = paused
 }
 
-func (m *model) stop(v *modelVoice, fade int) {
+func (m *model) fadeTo(v *modelVoice, f Fade) {
+	to := math.Pow(10, f.Gain/20)
+	if f.Stop {
+		to, v.ending = 0, true
+		v.over = !v.heard || v.still()
+	}
+	switch {
+	case !v.heard || v.still():
+		v.fade = modelMove{to: to}
+	case f.Frames == 0:
+		v.fade.start(to, m.ramp, Smooth)
+	default:
+		v.fade.start(to, f.Frames, f.Curve)
+	}
+}
+
+func (m *model) setPitch(v *modelVoice, pitch float64) {
+	v.goal = int64(math.Round(pitch * one))
+	v.steps, v.by = m.ramp, (v.goal-v.step)/int64(m.ramp)
 	if !v.heard || v.still() {
-		v.over = true
-		return
+		v.step, v.steps = v.goal, 0
 	}
-	if fade == 0 {
-		fade = m.ramp
-	}
-	v.ending = true
-	v.fade.start(0, fade)
 }
 
 func (m *model) seek(v *modelVoice, frame int) {
 	old := v.place
-	v.pos = frame
+	v.pos, v.frac = frame, 0
 	switch {
 	case !v.heard:
 		if frame > 0 && !v.fade.moving() {
-			v.fade = modelMove{0, 1, 0, m.ramp}
+			v.fade = modelMove{0, 1, 0, m.ramp, Smooth}
 		}
 	case v.still() || m.half == 0:
 		v.jumping, v.away = false, false
@@ -176,8 +209,8 @@ func (m *model) dip(k int) float64 {
 	return math.Abs(math.Cos(math.Pi / 2 * float64(k+1) / float64(m.half)))
 }
 
-// step takes a place on by one frame of the sound.
-func (v *modelVoice) step(p *place) {
+// step1 takes a place on by one frame of the sound.
+func (v *modelVoice) step1(p *place) {
 	if p.pos >= v.frames() {
 		return
 	}
@@ -186,7 +219,26 @@ func (v *modelVoice) step(p *place) {
 	if p.turns != 0 && inside && p.pos == v.end {
 		p.pos = v.start
 		p.turns--
+		p.loops++
 	}
+}
+
+// walk takes a place on by one frame of the mixer.
+func (v *modelVoice) walk(p *place) {
+	for p.frac += v.step; p.frac >= one; p.frac -= one {
+		v.step1(p)
+	}
+	if p.pos >= v.frames() {
+		p.frac = 0
+	}
+}
+
+// remaining is how many frames of the mixer the sound still gives, not looped.
+func (v *modelVoice) remaining() int {
+	if v.goal == one && v.steps == 0 && v.frac == 0 {
+		return v.frames() - v.pos
+	}
+	return int((int64(v.frames()-v.pos)*one - v.frac + v.goal - 1) / v.goal)
 }
 
 // check ends the voice if no frame follows, and does what is due before one.
@@ -197,10 +249,10 @@ func (m *model) check(v *modelVoice) {
 	if v.jump == m.half-1 {
 		v.away = false
 	}
-	last := !v.feed && v.turns == 0 && v.frames()-v.pos <= v.left // of a feed it is not known
+	last := !v.feed && v.turns == 0 && v.remaining() <= v.left // of a feed it is not known
 	if v.left > 0 && v.left < m.ramp && !last && !(v.ending && v.fade.n-v.fade.k <= v.left+1) {
 		v.ending = true
-		v.fade.start(0, v.left+1)
+		v.fade.start(0, v.left+1, Smooth)
 	}
 	v.over = v.ending && !v.fade.moving() || v.left == 0 || v.pos >= v.frames() && !v.away
 }
@@ -213,9 +265,9 @@ func (m *model) frame(v *modelVoice) (out [2]float64) {
 	}
 	v.heard = true
 	g := v.fade.next() * v.gate.next()
-	from := v.pos
+	from := v.place
 	if v.away {
-		from = v.old.pos
+		from = v.old
 	}
 	if v.jumping {
 		g *= m.dip(v.jump)
@@ -224,18 +276,43 @@ func (m *model) frame(v *modelVoice) (out [2]float64) {
 	}
 	for side := range 2 {
 		gain := v.gain[side].next()
-		if from < v.frames() {
-			out[side] = g * gain * v.sample(from, side)
+		if from.pos < v.frames() {
+			out[side] = g * gain * v.value(from, side)
 		}
 	}
-	v.step(&v.place)
-	v.step(&v.old)
+	if v.steps > 0 {
+		v.step += v.by
+	}
+	v.walk(&v.place)
+	v.walk(&v.old)
+	if v.steps--; v.steps <= 0 {
+		v.step, v.steps = v.goal, 0
+	}
 	v.left = max(v.left-1, min(v.left, 0))
 	m.check(v)
 	return out
 }
 
+// value is the sound at a place, between its frames the cubic with Catmull and Rom's tangents.
+func (v *modelVoice) value(p place, side int) float64 {
+	back := p.pos - 1
+	if p.loops > 0 && p.pos == v.start {
+		back = v.end - 1
+	}
+	a, b := v.sample(back, side), v.sample(p.pos, side)
+	t := float64(p.frac) / one
+	v.step1(&p)
+	c := v.sample(p.pos, side)
+	v.step1(&p)
+	d := v.sample(p.pos, side)
+	h1, h2 := (c-a)/2, (d-b)/2
+	return b*(1-3*t*t+2*t*t*t) + c*(3*t*t-2*t*t*t) + h1*(t-2*t*t+t*t*t) + h2*(t*t*t-t*t)
+}
+
 func (v *modelVoice) sample(pos, side int) float64 {
+	if pos < 0 || pos >= v.frames() {
+		return 0
+	}
 	i := pos*v.sound.Channels + min(side, v.sound.Channels-1)
 	if v.sound.S16 != nil {
 		return float64(v.sound.S16[i]) / 32768
@@ -244,6 +321,12 @@ func (v *modelVoice) sample(pos, side int) float64 {
 }
 
 func (m *model) mix() (out [2]float64) {
+	for _, v := range m.voices {
+		for v.before != nil && v.before.over {
+			v.before = v.before.before
+			v.begun = v.before == nil
+		}
+	}
 	for _, v := range m.voices {
 		f := m.frame(v)
 		out[0] += f[0]
@@ -292,9 +375,16 @@ func (s *script) play(at int64) {
 		o.Length = 1 + rnd.Int64N(p.Frames()*2)
 	}
 	if rnd.IntN(3) == 0 {
-		o.FadeIn = rnd.IntN(200)
+		o.FadeIn, o.Curve = rnd.IntN(200), Curve(rnd.IntN(4))
 	}
-	i := len(s.voices)
+	if rnd.IntN(3) == 0 {
+		o.Pitch = s.pitch()
+	}
+	i, after := len(s.voices), -1
+	if i > 0 && rnd.IntN(3) == 0 {
+		after = rnd.IntN(i)
+		o.After = s.ids[after]
+	}
 	s.voices = append(s.voices, nil)
 	if rnd.IntN(4) == 0 { // a feed
 		s.ids = append(s.ids, s.r.feed(&soundFeed{p: p}, o))
@@ -310,8 +400,23 @@ func (s *script) play(at int64) {
 	// The voice has its place in the order of the sum when its command arrives, but begins later.
 	s.voices[i] = (&model{ramp: s.ramp()}).play(p, o)
 	s.voices[i].feed = s.ids[i].feed()
-	s.add(at, func(m *model) { s.voices[i].begun = true })
+	if after >= 0 {
+		s.voices[i].before = s.lastBehind(s.voices[after])
+	}
+	s.add(at, func(m *model) { s.voices[i].begun = s.voices[i].begun || s.voices[i].before == nil })
 }
+
+// lastBehind is the end of the queue that v is in.
+func (s *script) lastBehind(v *modelVoice) *modelVoice {
+	for _, w := range s.voices {
+		if w != nil && w.before == v {
+			return s.lastBehind(w)
+		}
+	}
+	return v
+}
+
+func (s *script) pitch() float64 { return math.Exp(s.rnd.NormFloat64()) }
 
 func (s *script) ramp() int { return max(s.r.Rate()/200, 1) }
 
@@ -337,7 +442,7 @@ func (s *script) steer(at int64) {
 			}
 		})
 	}
-	switch op := rnd.IntN(9); {
+	switch op := rnd.IntN(11); {
 	case op == 0:
 		dB := rnd.Float64()*30 - 25
 		s.r.ok(c.SetGain(id, dB))
@@ -359,7 +464,7 @@ func (s *script) steer(at int64) {
 	case op == 5 && rnd.IntN(3) == 0:
 		fade := rnd.IntN(300)
 		s.r.ok(c.Stop(id, fade))
-		alive(func(m *model) { m.stop(v, fade) })
+		alive(func(m *model) { m.fadeTo(v, Fade{Frames: fade, Stop: true}) })
 	case op == 6 && !id.feed():
 		frame := rnd.Int64N(v.sound.Frames() + 5)
 		s.r.ok(c.Seek(id, frame))
@@ -368,10 +473,18 @@ func (s *script) steer(at int64) {
 		l := s.loop(v.sound)
 		s.r.ok(c.SetLoop(id, l))
 		alive(func(m *model) { v.keep(*l) })
+	case op == 9:
+		f := Fade{Gain: rnd.Float64()*30 - 25, Frames: rnd.IntN(300), Curve: Curve(rnd.IntN(4)), Stop: rnd.IntN(6) == 0}
+		s.r.ok(c.Fade(id, f))
+		alive(func(m *model) { m.fadeTo(v, f) })
+	case op == 10:
+		pitch := s.pitch()
+		s.r.ok(c.SetPitch(id, pitch))
+		alive(func(m *model) { m.setPitch(v, pitch) })
 	case op == 8:
 		dB := -rnd.Float64() * 12
 		s.r.ok(c.SetMaster(dB))
-		s.add(at, func(m *model) { m.master.start(math.Pow(10, dB/20), m.ramp) })
+		s.add(at, func(m *model) { m.master.start(math.Pow(10, dB/20), m.ramp, Smooth) })
 	}
 }
 

@@ -78,7 +78,7 @@ type Curve uint8
 const (
 	Smooth     Curve = iota // raised cosine of the amplitude: no corner at either end
 	Linear                  // straight in amplitude
-	EqualPower              // straight in power from Smooth's point of view: two that cross keep the power of unlike sounds
+	EqualPower              // sine up, cosine down: two sounds that cross by it keep their power
 	Decibels                // straight in dB, silence taken as -80 dB
 )
 
@@ -139,7 +139,8 @@ func (m *move) value(k int, w []float32) float32 {
 	case Linear:
 		return m.from + float32(m.by*x)
 	case EqualPower:
-		return float32(math.Sqrt(float64(max(m.from*m.from+float32(m.by*raised(x)), 0))))
+		power := float32(m.from*m.from) + float32(m.by*raised(x))
+		return float32(math.Sqrt(float64(max(power, 0))))
 	case Decibels:
 		return max(m.from, fadeFloor) * float32(math.Exp(float64(m.by*x)))
 	}

@@ -17,24 +17,32 @@ func (m *Mixer) play(v *voice, sum []frame) (n int, on bool) {
 	return n, v.turn(m)
 }
 
-// add adds a run of a voice, and returns its length: a feed may end within it.
+// add adds a run of a voice, and returns its length: the sound may end within it.
 func (m *Mixer) add(v *voice, sum []frame) int {
+	n, c := len(sum), v.heardAt()
 	switch {
 	case v.feed != nil:
-		sum = sum[:m.draw(v, len(sum))]
-		addRun(m, v, sum, m.input[:v.samples(len(sum))], 1)
-	case v.heardAt().pos >= v.frames: // silence behind the end, until a jump takes it elsewhere
+		x := m.fetch(v, n)
+		n = len(x) / v.samples(1)
+		addRun(m, v, sum[:n], x, 1)
+	case c.pos >= v.frames: // silence behind the end, until a jump takes it elsewhere
+	case v.bent(c):
+		k, scale := m.bend(v, *c, n)
+		addRun(m, v, sum[:k], m.input[:v.samples(k)], scale)
+		if !v.jump.away {
+			n = k
+		}
 	case v.pcm.S16 != nil:
-		addRun(m, v, sum, cutOut(v, v.pcm.S16, len(sum)), scale16)
+		addRun(m, v, sum, cutOut(v, v.pcm.S16, n), scale16)
 	case v.pcm.dirty():
-		in := m.input[:v.samples(len(sum))]
-		copy(in, cutOut(v, v.pcm.F32, len(sum)))
+		in := m.input[:v.samples(n)]
+		copy(in, cutOut(v, v.pcm.F32, n))
 		mend(in)
 		addRun(m, v, sum, in, 1)
 	default:
-		addRun(m, v, sum, cutOut(v, v.pcm.F32, len(sum)), 1)
+		addRun(m, v, sum, cutOut(v, v.pcm.F32, n), 1)
 	}
-	return len(sum)
+	return n
 }
 
 // samples is how many samples n frames of the voice's sound have.
@@ -56,7 +64,7 @@ func cutOut[S sample](v *voice, all []S, n int) []S {
 func addRun[S sample](m *Mixer, v *voice, sum []frame, src []S, scale float32) {
 	gain, fade, gate := v.gain.moving(), v.fade.moving(), v.gate.moving()
 	switch {
-	case v.jump.moving() || gate && (gain || fade) || fade && (gain || v.fade.n != len(m.curve)):
+	case v.jump.moving() || gate && (gain || fade) || fade && (gain || !v.fade.short(m.curve)):
 		g := m.gains[:len(sum)]
 		m.writeGains(v, g, scale)
 		if v.mono {

@@ -86,7 +86,8 @@ func (m *Mixer) carryOut() {
 func (m *Mixer) enter(id Voice) {
 	slot := id.slot()
 	s := &m.desk.setups[slot]
-	m.voices[slot].enter(id, s)
+	m.voices[slot].enter(id, s, m.curve)
+	m.queue(slot, s.after)
 	*s = setup{}
 	m.list = append(m.list, int32(slot))
 	m.started = id.number()
@@ -97,7 +98,7 @@ func (m *Mixer) enter(id Voice) {
 func (m *Mixer) do(c *command) {
 	m.carried++
 	if c.op == opMaster {
-		m.master.start(c.gain[0], len(m.curve), m.curve)
+		m.master.start(c.gain[0], len(m.curve), Smooth, m.curve)
 		return
 	}
 	if v := m.voice(c.voice); v != nil {
@@ -119,7 +120,7 @@ func (m *Mixer) voice(id Voice) *voice {
 func (m *Mixer) steer(v *voice, c *command) {
 	switch c.op {
 	case opBegin:
-		v.begun = true
+		v.begun = v.prev == 0
 	case opGain:
 		v.level = c.gain[0]
 		v.turnTo(m.curve)
@@ -131,7 +132,11 @@ func (m *Mixer) steer(v *voice, c *command) {
 	case opResume:
 		v.resume(m.curve)
 	case opStop:
-		v.stop(int(c.n[0]), m.curve)
+		v.stop(int(c.n[0]), Curve(c.n[1]), m.curve)
+	case opFade:
+		v.fadeTo(c.gain[0], int(c.n[0]), Curve(c.n[1]), m.curve)
+	case opPitch:
+		v.speedUp(c.n[0], len(m.curve))
 	case opSeek:
 		v.seekTo(c.n[0], m)
 	case opLoop:

@@ -7,7 +7,9 @@ type voice struct {
 	feed Feed
 	mono bool
 
-	begun  bool // its frame has come
+	prev, next int32 // slots of the voices before and behind it in a queue, counted from 1; 0 = none
+
+	begun  bool // its frame has come, or the voice before it is over
 	heard  bool // frames of it have been mixed
 	paused bool // Pause was the last word
 	ending bool // over once fade is done
@@ -18,10 +20,11 @@ type voice struct {
 	loop   Loop
 	left   int64 // frames still to be played; below 0 = no limit
 
+	speed speed
 	level float32
 	law   frame
 	gain  glide // level times law
-	fade  move  // fade-in, and the fade of a stop
+	fade  move  // fade-in, Fade, and the fade of a stop
 	gate  move  // pause and resume
 	jump  jump
 	flow  flow // of a feed
@@ -30,6 +33,7 @@ type voice struct {
 // A cursor is a place in a sound.
 type cursor struct {
 	pos   int64 // next frame of the PCM; of a feed: frames taken
+	frac  int64 // of one: how far beyond pos, where the pitch is not 1
 	turns int64 // times that the loop is still to be turned back; below 0 = for ever
 	loops int64 // times that it was
 }
@@ -43,10 +47,11 @@ type jump struct {
 }
 
 // enter makes the slot's voice what s says.
-func (v *voice) enter(id Voice, s *setup) {
+func (v *voice) enter(id Voice, s *setup, curve []float32) {
 	*v = voice{
 		id: id, pcm: s.pcm, feed: s.feed, paused: s.paused, at: cursor{pos: s.start}, left: s.length,
 		level: s.level, law: s.law, gain: restAt(scaled(s.law, s.level)), fade: rest(1), gate: rest(1),
+		speed: restSpeed(s.step),
 	}
 	if s.length == 0 {
 		v.left = -1
@@ -54,9 +59,7 @@ func (v *voice) enter(id Voice, s *setup) {
 	if s.paused {
 		v.gate = rest(0)
 	}
-	if s.fadeIn > 0 {
-		v.fade = move{span{0, s.fadeIn}, 0, 1, 1}
-	}
+	v.fadeIn(s.fadeIn, s.curve, curve)
 	if s.feed != nil {
 		v.mono = s.feed.Channels() == 1
 		return
@@ -69,6 +72,14 @@ func (v *voice) enter(id Voice, s *setup) {
 
 // held reports that the voice stands still.
 func (v *voice) held() bool { return !v.begun || v.paused && !v.gate.moving() }
+
+// fadeIn has the voice rise from silence within n frames.
+func (v *voice) fadeIn(n int, shape Curve, curve []float32) {
+	if n > 0 {
+		v.fade = rest(0)
+		v.fade.start(1, n, shape, curve)
+	}
+}
 
 // turnTo moves the gain to level and law.
 func (v *voice) turnTo(curve []float32) {
@@ -99,31 +110,38 @@ func (v *voice) swing(to float32, curve []float32) {
 	case !v.heard:
 		v.gate = rest(to)
 	case v.gate.to != to:
-		v.gate.start(to, len(curve), curve)
+		v.gate.start(to, len(curve), Smooth, curve)
 	}
 }
 
-func (v *voice) stop(fade int, curve []float32) {
-	if !v.heard || v.held() {
-		v.over = true
-		return
+// fadeTo moves the fade, at once where it would not be heard.
+func (v *voice) fadeTo(g float32, n int, shape Curve, curve []float32) {
+	switch {
+	case !v.heard || v.held():
+		v.fade = rest(g)
+	case n == 0:
+		v.fade.start(g, len(curve), Smooth, curve)
+	default:
+		v.fade.start(g, n, shape, curve)
 	}
-	if fade == 0 {
-		fade = len(curve)
-	}
+}
+
+// stop fades the voice out and ends it.
+func (v *voice) stop(n int, shape Curve, curve []float32) {
 	v.ending = true
-	v.fade.start(0, fade, curve)
+	v.over = !v.heard || v.held()
+	v.fadeTo(0, n, shape, curve)
 }
 
 // seekTo goes to a frame of the PCM.
 func (v *voice) seekTo(frame int64, m *Mixer) {
 	j := &v.jump
 	old := v.at
-	v.at.pos = frame
+	v.at.pos, v.at.frac = frame, 0
 	switch {
 	case !v.heard:
 		if frame > 0 && !v.fade.moving() {
-			v.fade = move{span{0, len(m.curve)}, 0, 1, 1}
+			v.fadeIn(len(m.curve), Smooth, m.curve)
 		}
 	case v.held() || m.half == 0:
 		*j = jump{}
@@ -164,8 +182,17 @@ func (v *voice) limit(c *cursor) int64 {
 	return v.frames
 }
 
-// pass takes c n frames on in the PCM, around the loop where that comes.
-func (v *voice) pass(c *cursor, n int64) {
+// pass takes c n frames of the mixer on in the PCM, around the loop where that comes.
+func (v *voice) pass(c *cursor, n int) {
+	if v.bent(c) {
+		v.slide(c, v.speed.sum(n))
+		return
+	}
+	v.step(c, int64(n))
+}
+
+// step takes c n frames on.
+func (v *voice) step(c *cursor, n int64) {
 	for n > 0 && c.pos < v.frames {
 		end := v.limit(c)
 		k := min(n, end-c.pos)
@@ -196,24 +223,27 @@ func (v *voice) turn(m *Mixer) (on bool) {
 // close fades the last frames of a voice of limited length, so that the first frame behind them
 // would be silent, unless the sound ends with them or they are fading out sooner anyway.
 func (v *voice) close(curve []float32) {
-	last := v.feed == nil && v.at.turns == 0 && v.frames-v.at.pos <= v.left
-	if last || v.ending && int64(v.fade.n-v.fade.k) <= v.left+1 {
+	ends := v.feed == nil && v.at.turns == 0 && v.remaining() <= v.left
+	if ends || v.ending && int64(v.fade.n-v.fade.k) <= v.left+1 {
 		return
 	}
 	v.ending = true
-	v.fade.start(0, int(v.left)+1, curve)
+	v.fade.start(0, int(v.left)+1, Smooth, curve)
 }
 
 // run is how many of the next n frames are of a piece: no move ends and no place changes in them.
 func (v *voice) run(n int, m *Mixer) int {
-	n = v.jump.cut(v.gate.cut(v.fade.cut(v.gain.cut(n))))
+	n = v.jump.cut(v.speed.cut(v.gate.cut(v.fade.cut(v.gain.cut(n)))))
 	if v.jump.away {
 		n = min(n, m.half-1-v.jump.k)
 	}
 	if v.left >= 0 {
 		n = v.cutLength(n, int64(len(m.curve)))
 	}
-	if c := v.heardAt(); v.feed == nil && c.pos < v.frames {
+	switch c := v.heardAt(); {
+	case v.feed != nil && v.speed.bent():
+		n = v.speed.within(n, maxChunk-4)
+	case v.feed == nil && c.pos < v.frames && !v.bent(c):
 		n = int(min(int64(n), v.limit(c)-c.pos))
 	}
 	return n
@@ -236,13 +266,13 @@ func (v *voice) advance(n int) {
 	if v.left > 0 {
 		v.left -= int64(n)
 	}
-	if v.feed != nil {
-		return
+	if v.feed == nil {
+		v.pass(&v.at, n)
+		if v.jump.away {
+			v.pass(&v.jump.old, n)
+		}
 	}
-	v.pass(&v.at, int64(n))
-	if v.jump.away {
-		v.pass(&v.jump.old, int64(n))
-	}
+	v.speed.advance(n)
 	if v.jump.pass(n) {
 		v.jump = jump{}
 	}

@@ -75,10 +75,10 @@ type speaker struct {
 	paused atomic.Bool
 	poke   chan struct{}
 
-	mu     sync.Mutex // guards what follows, and makes calls of fill one at a time
-	fill   Fill
-	buf    []float32
-	ended  bool
+	mu    sync.Mutex // guards what follows, and makes calls of fill one at a time
+	fill  Fill
+	buf   []float32
+	ended bool
 
 	pulled atomic.Int64 // frames
 	reads  atomic.Int64 // calls of Read, for the watchdog

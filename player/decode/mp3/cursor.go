@@ -32,7 +32,7 @@ type frame struct {
 // next returns the next frame, io.EOF at the end.
 func (c *cursor) next(s *stream) (frame, error) {
 	damaged := false // for certain
-	gap := false     // rubbish was skipped, which may or may not stand for frames
+	gap := false     // something was skipped, which may or may not stand for frames
 	for {
 		h, err := s.headerAt(c.off)
 		if err != nil {
@@ -50,7 +50,7 @@ func (c *cursor) next(s *stream) (frame, error) {
 		if whole, err := c.whole(s, f); err != nil {
 			return frame{}, err
 		} else if !whole {
-			damaged = true
+			gap = true
 			continue
 		}
 		c.off += int64(f.size)
@@ -63,7 +63,9 @@ func (c *cursor) next(s *stream) (frame, error) {
 			damaged = true
 			continue
 		}
-		f.reset = damaged || gap && side.mainDataBegin != c.left
+		// Where main data go on right where they ended, or begin anew, nothing is missing.
+		fits := side.mainDataBegin == min(c.left, h.farthest()) || side.mainDataBegin == 0
+		f.reset = damaged || gap && !fits
 		return c.take(f, side), nil
 	}
 }

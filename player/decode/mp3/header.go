@@ -140,16 +140,26 @@ func (h header) sideSize() int {
 	return 17
 }
 
+// farthest is how many bytes back main data can begin.
+func (h header) farthest() int {
+	if h.lsf() {
+		return 1<<8 - 1
+	}
+	return maxReservoir
+}
+
 // mainStart is where the frame's own share of main data begins in it.
 func (h header) mainStart() int { return h.sideStart() + h.sideSize() }
 
-// crcFits tells whether the CRC of a frame, if it has one, is that of the second half of its header
-// and its side information (11172-3, 2.4.3.1): the polynomial is x^16 + x^15 + x^2 + 1, the register
-// begins with all ones. Some encoders get it wrong, so it says little of the sound.
+// crcFits tells whether the CRC of a frame, if it has one, is right. Some encoders get it wrong, so
+// it says little of the sound.
 func crcFits(h header, frame []byte) bool {
-	if !h.hasCRC() {
-		return true
-	}
+	return !h.hasCRC() || crcOf(h, frame) == uint16(frame[headerSize])<<8|uint16(frame[headerSize+1])
+}
+
+// crcOf is the CRC of the second half of a frame's header and its side information (11172-3,
+// 2.4.3.1): the polynomial is x^16 + x^15 + x^2 + 1, the register begins with all ones.
+func crcOf(h header, frame []byte) uint16 {
 	crc := uint16(0xffff)
 	for i, b := range frame[:h.mainStart()] {
 		if i < 2 || i == headerSize || i == headerSize+1 { // the CRC itself
@@ -161,7 +171,7 @@ func crcFits(h header, frame []byte) bool {
 			crc = crc<<1 ^ carry*0x8005
 		}
 	}
-	return crc == uint16(frame[headerSize])<<8|uint16(frame[headerSize+1])
+	return crc
 }
 
 // String describes the kind of stream, as in "MPEG-2 Layer III".

@@ -184,21 +184,12 @@ func (m *maker) frame() {
 	binary.BigEndian.PutUint32(m.out[at:], uint32(h))
 	copy(m.out[at+h.sideStart():], side.b)
 	if m.crc {
-		putCRC(m.out[at:at+h.mainStart()], h)
+		f := m.out[at : at+h.mainStart()]
+		binary.BigEndian.PutUint16(f[headerSize:], crcOf(h, f))
 	}
 	m.slots = append(m.slots, slot{at + h.mainStart(), own})
 	m.slotBytes += own
 	m.main = append(m.main, data.b...)
-}
-
-// putCRC finds the CRC by trying all.
-func putCRC(frame []byte, h header) {
-	for crc := range 1 << 16 {
-		binary.BigEndian.PutUint16(frame[headerSize:], uint16(crc))
-		if crcFits(h, frame) {
-			return
-		}
-	}
 }
 
 // sideAndMain makes a frame's side information and its main data, of at most budget bits.
