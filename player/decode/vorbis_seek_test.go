@@ -35,7 +35,7 @@ func checkSeeksIn(t *testing.T, data []byte, want []float32, times int) {
 		if err := c.seek(p); err != nil {
 			t.Fatalf("seek to %d of %d: %v", p, in.Frames, err)
 		}
-		buf := make([]float32, ch*(1+r.Int64N(9000)))
+		buf := make([]float32, ch*(1+r.Int64N(4000)))
 		n, err := c.read(buf)
 		if err != nil && err != io.EOF {
 			t.Fatalf("read at %d of %d: %v", p, in.Frames, err)

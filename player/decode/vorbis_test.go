@@ -298,6 +298,40 @@ func TestVorbisBlocks(t *testing.T) {
 	}
 }
 
+// TestVorbisAllocates nothing of its own while it plays: as much as the library does for the same
+// packets.
+func TestVorbisAllocates(t *testing.T) {
+	data := theme(t)
+	c := openVorbisBytes(t, data).(*vorbisCodec)
+	var packets [][]byte
+	for c.pk.start(c.links[0].data); c.pk.nextPage() == nil; {
+		for _, p := range c.pk.packets {
+			packets = append(packets, bytes.Clone(p))
+		}
+	}
+	dst := make([]float32, 4096)
+	bare := testing.AllocsPerRun(3, func() {
+		for _, p := range packets {
+			if _, err := c.dec.DecodeInto(p, dst); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	whole := testing.AllocsPerRun(3, func() {
+		if err := c.seek(0); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			if _, err := c.read(dst); err != nil {
+				break
+			}
+		}
+	})
+	if whole > bare+2 {
+		t.Errorf("%v allocations for %d packets, the library alone makes %v", whole, len(packets), bare)
+	}
+}
+
 func TestVorbisInfo(t *testing.T) {
 	in, _ := decodeVorbis(t, theme(t))
 	if in.Encoding != "Vorbis 96 kbit/s" || in.Frames != 441000 || in.Rate != 44100 || in.Channels != 2 {
