@@ -23,7 +23,7 @@ more than two are folded to stereo by ITU-R BS.775. - is standard output.`,
 			if out == "" {
 				return usagef("decode needs -o OUT.wav")
 			}
-			format, ok := wavBits[bits]
+			kind, ok := wavBits[bits]
 			if !ok {
 				return usagef("--bits %s: 16, 24 or 32f", bits)
 			}
@@ -40,7 +40,7 @@ more than two are folded to stereo by ITU-R BS.775. - is standard output.`,
 				return err
 			}
 			defer s.Close()
-			return decodeTo(cmd, s, out, format)
+			return decodeTo(cmd, s, out, kind)
 		},
 	}
 	pack.add(cmd.Flags())
@@ -52,7 +52,8 @@ more than two are folded to stereo by ITU-R BS.775. - is standard output.`,
 // openSound is a sound with the file that it is read from.
 type openSound struct {
 	*decode.Stream
-	file io.Closer
+	file  io.Closer
+	title string // for messages
 }
 
 func (s openSound) Close() error { return errors.Join(s.Stream.Close(), s.file.Close()) }
@@ -78,5 +79,5 @@ func (s *sounds) decode(name string) (openSound, error) {
 		f.Close()
 		return openSound{}, fmt.Errorf("%s: %w", s.title(name), err)
 	}
-	return openSound{d, f}, nil
+	return openSound{d, f, s.title(name)}, nil
 }

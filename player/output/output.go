@@ -17,6 +17,8 @@
 //
 // A device that goes away ends with [ErrLost] at once, or, with [Config.Reopen], is tried again
 // while time goes on. Nothing here prints: what was survived is told to [Config.Warn].
+//
+// [CreateWAV] writes the same files without a device, block by block.
 package output
 
 import (

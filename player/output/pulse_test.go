@@ -52,34 +52,39 @@ func TestPulseNoLogin(t *testing.T) {
 		return false
 	}
 	tests := []struct {
-		name string
-		s    fakeServer
-		want string
+		name  string
+		s     fakeServer
+		hangs bool
+		want  string
 	}{
-		{"accepts and closes", fakeServer{begin: func(net.Conn) bool { return false }}, ""},
-		{"never answers", fakeServer{begin: says("")}, "does not answer"},
-		{"answers a byte at a time", fakeServer{begin: drip}, ""},
-		{"speaks another language", fakeServer{begin: says("220 mail.example ESMTP ready\r\n")}, "does not keep to the protocol"},
-		{"answers zeros", fakeServer{begin: says(strings.Repeat("\x00", 1000))}, "does not answer"},
-		{"refuses the cookie", fakeServer{answer: refuse(proto.ErrAccessDenied, proto.OpAuth)}, "access denied (no cookie of 256 bytes in "},
-		{"refuses the name", fakeServer{answer: refuse(proto.ErrInvalidArgument, proto.OpSetClientName)}, "invalid argument"},
-		{"has no sink", fakeServer{answer: refuse(proto.ErrNoSuchEntity, proto.OpCreatePlaybackStream)}, "no such entity"},
-		{"gives an error unknown", fakeServer{answer: refuse(12345, proto.OpCreatePlaybackStream)}, "invalid error code"},
-		{"forgets the name", fakeServer{answer: silentAt(proto.OpSetClientName)}, "does not answer"},
-		{"forgets the stream", fakeServer{answer: silentAt(proto.OpCreatePlaybackStream)}, "does not answer"},
+		{"accepts and closes", fakeServer{begin: func(net.Conn) bool { return false }}, false, ""},
+		{"never answers", fakeServer{begin: says("")}, true, "does not answer"},
+		{"answers a byte at a time", fakeServer{begin: drip}, true, ""},
+		{"speaks another language", fakeServer{begin: says("220 mail.example ESMTP ready\r\n")}, false, "does not keep to the protocol"},
+		{"answers zeros", fakeServer{begin: says(strings.Repeat("\x00", 1000))}, true, "does not answer"},
+		{"refuses the cookie", fakeServer{answer: refuse(proto.ErrAccessDenied, proto.OpAuth)}, false, "access denied (no cookie of 256 bytes in "},
+		{"refuses the name", fakeServer{answer: refuse(proto.ErrInvalidArgument, proto.OpSetClientName)}, false, "invalid argument"},
+		{"has no sink", fakeServer{answer: refuse(proto.ErrNoSuchEntity, proto.OpCreatePlaybackStream)}, false, "no such entity"},
+		{"gives an error unknown", fakeServer{answer: refuse(12345, proto.OpCreatePlaybackStream)}, false, "invalid error code"},
+		{"forgets the name", fakeServer{answer: silentAt(proto.OpSetClientName)}, true, "does not answer"},
+		{"forgets the stream", fakeServer{answer: silentAt(proto.OpCreatePlaybackStream)}, true, "does not answer"},
 		{"is too old", fakeServer{answer: func(_, tag uint32) []byte {
 			return message(proto.OpReply, tag, values(nil).u32(12))
-		}}, "version 12 of the protocol is too old"},
+		}}, false, "version 12 of the protocol is too old"},
 		{"answers all with the same", fakeServer{answer: func(_, tag uint32) []byte {
 			return message(proto.OpReply, tag, answers[proto.OpAuth])
-		}}, "does not keep to the protocol"},
+		}}, false, "does not keep to the protocol"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			noServer(t)
 			at := tt.s.listen(t)
 			noLeak(t)
-			d, err := dialFake(t, at, quick)
+			times := slow
+			if tt.hangs {
+				times.login = 200 * time.Millisecond
+			}
+			d, err := dialFake(t, at, times)
 			if err == nil {
 				d.Close()
 				t.Fatal("got a device")
@@ -228,18 +233,21 @@ func TestPulseLost(t *testing.T) {
 			return properReply(command, tag)
 		}
 	}
+	stall, call := slow, slow
+	stall.stall, call.call = 200*time.Millisecond, 50*time.Millisecond
 	tests := []struct {
 		name, want string
+		times      pulseTimes
 		answer     func(command, tag uint32) []byte
 	}{
-		{"ends the stream", "ended the stream", after(proto.OpCorkPlaybackStream, killed)},
-		{"asks for nothing", "asked for nothing for 300ms", properReply},
-		{"suspends the sink", "suspended the sink", after(proto.OpCorkPlaybackStream, suspended)},
-		{"tells no latency", "does not answer", silent(proto.OpGetPlaybackLatency)},
-		{"starts nothing", "does not answer", silent(proto.OpCorkPlaybackStream)},
-		{"talks rubbish", "protocol", after(proto.OpCorkPlaybackStream, []byte(strings.Repeat("rubbish ", 10)))},
-		{"asks in another shape", "protocol", after(proto.OpCorkPlaybackStream, message(proto.OpRequest, unasked, nil))},
-		{"tells a latency in another shape", "protocol", func(command, tag uint32) []byte {
+		{"ends the stream", "ended the stream", slow, after(proto.OpCorkPlaybackStream, killed)},
+		{"asks for nothing", "asked for nothing for 300ms", stall, properReply},
+		{"suspends the sink", "suspended the sink", stall, after(proto.OpCorkPlaybackStream, suspended)},
+		{"tells no latency", "does not answer", call, silent(proto.OpGetPlaybackLatency)},
+		{"starts nothing", "does not answer", call, silent(proto.OpCorkPlaybackStream)},
+		{"talks rubbish", "protocol", slow, after(proto.OpCorkPlaybackStream, []byte(strings.Repeat("rubbish ", 10)))},
+		{"asks in another shape", "protocol", slow, after(proto.OpCorkPlaybackStream, message(proto.OpRequest, unasked, nil))},
+		{"tells a latency in another shape", "protocol", slow, func(command, tag uint32) []byte {
 			if command == proto.OpGetPlaybackLatency {
 				return message(proto.OpReply, tag, values(nil).u32(1))
 			}
@@ -249,7 +257,7 @@ func TestPulseLost(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			noLeak(t)
-			d := player(t, fakeServer{answer: tt.answer}, quick, (&ramp{n: forever}).fill)
+			d := player(t, fakeServer{answer: tt.answer}, tt.times, (&ramp{n: forever}).fill)
 			lostBy(t, d, tt.want)
 		})
 	}
@@ -398,8 +406,53 @@ func TestPulseDrainNeverEnds(t *testing.T) {
 		}
 		return append(properReply(command, tag), ask(8)...)
 	}}
-	d := player(t, s, quick, (&ramp{n: 100}).fill)
+	times := slow
+	times.stall = 200 * time.Millisecond
+	d := player(t, s, times, (&ramp{n: 100}).fill)
 	lostBy(t, d, "asked for nothing")
+}
+
+// A paused server has nothing to ask for, for as long as it likes.
+func TestPulsePausedForLong(t *testing.T) {
+	noLeak(t)
+	var looks atomic.Int64
+	s := fakeServer{answer: func(command, tag uint32) []byte {
+		if command == proto.OpGetPlaybackLatency {
+			looks.Add(1)
+		}
+		return properReply(command, tag)
+	}}
+	times := slow
+	times.stall = 10 * times.tick
+	at := s.listen(t)
+	d, err := dialFake(t, at, times)
+	must(t, err)
+	defer d.Close()
+	must(t, d.Pause(true))
+	start(t, d, (&ramp{n: forever}).fill)
+	eventually(t, "many looks", func() bool { return looks.Load() > 60 })
+	must(t, d.alive())
+	must(t, d.Pause(false))
+	lostBy(t, d, "asked for nothing")
+}
+
+// One request without an answer is forgiven: it may have been us who stood still.
+func TestPulseForgives(t *testing.T) {
+	noLeak(t)
+	var looks atomic.Int64
+	s := fakeServer{answer: func(command, tag uint32) []byte {
+		if command == proto.OpGetPlaybackLatency {
+			if n := looks.Add(1); n == 3 || n == 5 || n == 7 {
+				return nil
+			}
+		}
+		return properReply(command, tag)
+	}}
+	times := slow
+	times.call = 500 * time.Millisecond
+	d := player(t, s, times, (&ramp{n: forever}).fill)
+	eventually(t, "ten looks", func() bool { return looks.Load() > 10 })
+	must(t, d.alive())
 }
 
 // Gaps are counted while there should be none.

@@ -207,7 +207,7 @@ func TestWAVLimit(t *testing.T) {
 	c, _ := Config{}.normal()
 	d, err := openWAV(path, "wav24", c)
 	must(t, err)
-	d.limit = 100000
+	d.file.limit = 100000
 	r := &ramp{n: forever}
 	start(t, d, r.fill)
 	awaitDone(t, d)
@@ -253,7 +253,7 @@ func TestWAVWriteFails(t *testing.T) {
 	c, _ := Config{}.normal()
 	d, err := openWAV(filepath.Join(dir, "a.wav"), "wav", c)
 	must(t, err)
-	must(t, d.file.f.Close())
+	must(t, d.file.place.f.Close())
 	start(t, d, (&ramp{n: forever}).fill)
 	awaitDone(t, d)
 	if !errors.Is(d.Err(), fs.ErrClosed) {
