@@ -300,17 +300,19 @@ func TestCaseVerifyLooksInside(t *testing.T) {
 func TestCaseSources(t *testing.T) {
 	for _, c := range []struct {
 		id      string
+		plain   bool
 		refused []string // words of the error
 		entries []string
 		notices []string
 	}{
-		{id: "S01", refused: []string{"3 names", "abcdefghijklmnop.wav", "abcdefghijklmnopq.wav", "battle_theme_of_the_final_boss_phase2.wav", "19"}},
+		{id: "S01", plain: true, refused: []string{"3 names", "abcdefghijklmnop.wav", "abcdefghijklmnopq.wav", "battle_theme_of_the_final_boss_phase2.wav", "19"}},
+		{id: "S01", entries: []string{"abcdefghijklmno.wav", "abcdefghijklmnop.wav", "abcdefghijklmnopq.wav", "battle_theme_of_the_final_boss_phase2.wav"}},
 		{id: "S03", refused: []string{"Hit.wav", "hit.wav"}},
 		{id: "S04", entries: []string{"empty.ogg", "good.wav"}, notices: []string{"empty.ogg"}},
 		{id: "S06", entries: []string{"hit.wav"}, notices: []string{"Thumbs.db", ".DS_Store", "desktop.ini", "._hit.wav"}},
 		{id: "S11", entries: []string{"10.wav", "9.wav", "M.wav", "a.wav", "b.wav", "z.wav"}},
 	} {
-		t.Run(c.id, func(t *testing.T) {
+		t.Run(fmt.Sprint(c.id, " plain ", c.plain), func(t *testing.T) {
 			folder := shared(t, "cases", "src", c.id)
 			var told strings.Builder
 			notice := func(path, text string) { fmt.Fprintln(&told, path, text) }
@@ -319,7 +321,7 @@ func TestCaseSources(t *testing.T) {
 				t.Fatal(err)
 			}
 			path := filepath.Join(t.TempDir(), "music.data")
-			err = Create(t.Context(), path, src, &CreateOptions{Notice: notice})
+			err = Create(t.Context(), path, src, &CreateOptions{Notice: notice, Plain: c.plain})
 			if c.refused != nil {
 				if !errors.Is(err, fs.ErrInvalid) {
 					t.Fatalf("error %v, want fs.ErrInvalid", err)

@@ -2,6 +2,7 @@ package soundpack
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +10,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/sndpak/sndpak/soundpack/internal/storage"
 )
@@ -22,6 +22,14 @@ type CreateOptions struct {
 	Layout string
 	// Force replaces a pack that is there.
 	Force bool
+	// Plain writes no manifest: no checksums, no facts, and only names that the layout can hold.
+	Plain bool
+	// SHA256 puts the SHA-256 of each entry into the manifest, beside its CRC-32C. It costs sixteen
+	// times as much.
+	SHA256 bool
+	// Facts, if not nil, looks into each body and tells the manifest what sound it is; the zero Facts
+	// where it is none. An error ends Create.
+	Facts func(r io.ReaderAt, size int64) (Facts, error)
 	// Notice is told of what is done but may not be wanted: empty files, and the pack itself among
 	// its sources, which is left out.
 	Notice func(path, text string)
@@ -31,10 +39,14 @@ type CreateOptions struct {
 	storage storage.FS // the double of tests
 }
 
-// Create writes a new pack of the sources, in their order.
+// Create writes a new pack of the sources, in their order, and behind them the manifest: an entry
+// .sndpak with checksums, facts, and the full names of entries whose name the layout cannot hold, which
+// are in the index under short aliases. A pack without entries has none. Bodies that are the same to
+// the byte are written once.
 //
-// Every name is checked before anything is written: all that the layout cannot hold are refused in
-// one error (fs.ErrInvalid), and so are names that differ by the case of A-Z alone. A pack that is
+// Every name is checked before anything is written, and all that are refused are in one error
+// (fs.ErrInvalid): names that no file could have on Linux, macOS and Windows alike, names that differ
+// by the case of A-Z alone, and with Plain those that the layout cannot hold. A pack that is
 // there is left alone (fs.ErrExist) unless Force is given, and sources that pass the layout's 4 GiB
 // are refused (ErrLimit).
 //
@@ -67,7 +79,8 @@ type creation struct {
 	layout  layout
 	sources []Source
 	recs    []record
-	total   int64
+	notes   []note
+	total   int64 // bytes of all sources
 }
 
 // plan checks everything that can be checked before writing.
@@ -87,24 +100,39 @@ func (c *creation) plan() (err error) {
 	if err := c.checkPlace(); err != nil {
 		return err
 	}
+	c.recs, c.notes = make([]record, len(c.sources)), make([]note, len(c.sources))
 	if err := c.checkNames(); err != nil {
 		return err
 	}
-	c.recs = make([]record, len(c.sources))
+	return c.checkSizes()
+}
+
+// checkSizes refuses what cannot fit. Sources of one size may turn out to be the same, so that each
+// size counts once here; copyAll counts what is written.
+func (c *creation) checkSizes() error {
+	var least []record
+	seen := make(map[int64]bool, len(c.sources))
 	for i, s := range c.sources {
 		if s.Size < 0 {
 			return fmt.Errorf("%s: size %d: %w", s.Path, s.Size, fs.ErrInvalid)
 		}
-		c.recs[i] = record{raw: s.Name, size: s.Size}
+		c.recs[i].size = s.Size
 		if s.Size == 0 {
 			c.notice(s.Path, "packed as an empty entry")
 		}
+		if !seen[s.Size] {
+			seen[s.Size] = true
+			least = append(least, c.recs[i])
+		}
 	}
-	if err := c.layout.plan(0, c.recs); err != nil {
+	if err := c.layout.plan(0, least); err != nil {
 		return err
 	}
-	if n := len(c.recs); n > 0 {
-		c.total = c.recs[n-1].off + c.recs[n-1].size
+	for _, s := range c.sources {
+		c.total += s.Size // each fits 32 bits
+	}
+	if n := len(c.layout.encode(c.recs)); n > maxIndex {
+		return fmt.Errorf("%w: an index of %d bytes, and %d is the most", ErrLimit, n, int64(maxIndex))
 	}
 	return nil
 }
@@ -142,46 +170,32 @@ func (c *creation) checkPlace() error {
 	return nil
 }
 
-// checkNames refuses names that the layout cannot hold and those that could not be told apart, all in
-// one message, since whoever renames the files wants to do so once.
+// checkNames gives each record its name, and refuses names that cannot be used and those that could not
+// be told apart, all in one message, since whoever renames the files wants to do so once.
 func (c *creation) checkNames() error {
-	var bad []string
-	first := make(map[string]Source, len(c.sources))
+	n := newNaming(c.layout, c.Plain, len(c.sources))
 	for _, s := range c.sources {
-		if err := c.layout.check(s.Name); err != nil {
-			bad = append(bad, fmt.Sprintf("%q (%v)", s.Name, err))
-			continue
-		}
-		key := foldASCII(s.Name)
-		if f, ok := first[key]; ok {
-			bad = append(bad, fmt.Sprintf("%s and %s (the same name but for case)", f.Path, s.Path))
-			continue
-		}
-		first[key] = s
+		n.take(s)
 	}
-	switch len(bad) {
-	case 0:
-		return nil
-	case 1:
-		return fmt.Errorf("name %s: %w", bad[0], fs.ErrInvalid)
+	if err := n.done(); err != nil {
+		return err
 	}
-	return fmt.Errorf("%d names: %s: %w", len(bad), strings.Join(bad, ", "), fs.ErrInvalid)
+	for i, s := range c.sources {
+		c.recs[i].raw, c.notes[i].name = n.record(s.Name)
+	}
+	return nil
 }
 
 // write makes the temporary pair and publishes it.
 func (c *creation) write(ctx context.Context) error {
-	raw := c.layout.encode(c.recs)
-	if len(raw) > maxIndex {
-		return fmt.Errorf("%w: an index of %d bytes, and %d is the most", ErrLimit, len(raw), int64(maxIndex))
-	}
 	mark := fmt.Sprintf(".%08x.tmp", rand.Uint32())
 	data, index := c.data+mark, c.Index+mark
-	err := c.file(data, func(w io.Writer) error { return c.copyAll(ctx, w) })
+	err := c.file(data, func(f storage.File) error { return c.copyAll(ctx, f) })
 	if err != nil {
 		return err
 	}
-	err = c.file(index, func(w io.Writer) error {
-		_, err := w.Write(raw)
+	err = c.file(index, func(f storage.File) error {
+		_, err := f.Write(c.layout.encode(c.recs))
 		return err
 	})
 	if err != nil {
@@ -194,7 +208,7 @@ func (c *creation) write(ctx context.Context) error {
 }
 
 // file writes a new file and syncs it. A file that cannot be finished is removed.
-func (c *creation) file(path string, fill func(io.Writer) error) error {
+func (c *creation) file(path string, fill func(storage.File) error) error {
 	f, err := c.storage.Create(path)
 	if err != nil {
 		return err
@@ -265,17 +279,81 @@ func (c *creation) publish(data, index, keep string) (err error) {
 	return nil
 }
 
-// copyAll writes the bodies one after another.
-func (c *creation) copyAll(ctx context.Context, w io.Writer) error {
+// copyAll writes the bodies one after another, and the manifest.
+func (c *creation) copyAll(ctx context.Context, f storage.File) error {
+	var done, end, high int64 // bytes read; where the next body goes; the length of the file
 	block := make([]byte, 256<<10)
-	var done int64
-	for _, s := range c.sources {
-		err := c.copyOne(ctx, w, s, block, &done)
-		if err != nil {
+	same := newBodies(c.sources)
+	for i, s := range c.sources {
+		if err := c.layout.plan(end, c.recs[i:i+1]); err != nil {
+			return err
+		}
+		r := &c.recs[i]
+		d := c.digest(same.twins(r.size))
+		to := body{f, r.off, d}
+		if err := c.copyOne(ctx, &to, s, block, &done); err != nil {
 			return fmt.Errorf("%s: %w", s.Path, err)
 		}
+		high = max(high, to.off)
+		d.note(&c.notes[i])
+		twin, err := same.find(f, *r, d.crc, i)
+		if err != nil {
+			return err
+		}
+		if twin >= 0 {
+			r.off = c.recs[twin].off
+			c.notes[i].facts = c.notes[twin].facts
+			continue // what comes next is written over it
+		}
+		end = r.off + r.size
+		if err := c.look(f, i); err != nil {
+			return err
+		}
+	}
+	end, err := c.writeManifest(f, end)
+	if err == nil && end < high {
+		err = f.Truncate(end)
+	}
+	return err
+}
+
+// digest is what a body is summed up by on its way: nothing, if nobody wants to know.
+func (c *creation) digest(twins bool) *digest {
+	d := &digest{sum: twins || !c.Plain, told: !c.Plain}
+	if c.SHA256 && !c.Plain {
+		d.sha = sha256.New()
+	}
+	return d
+}
+
+// look asks for the facts of a body that was written.
+func (c *creation) look(f storage.File, i int) (err error) {
+	if c.Facts == nil || c.Plain {
+		return nil
+	}
+	r := c.recs[i]
+	if c.notes[i].facts, err = c.Facts(io.NewSectionReader(f, r.off, r.size), r.size); err != nil {
+		return fmt.Errorf("%s: %w", c.sources[i].Path, err)
 	}
 	return nil
+}
+
+// writeManifest writes the last entry, and returns where the data ends.
+func (c *creation) writeManifest(f storage.File, end int64) (int64, error) {
+	if c.Plain || len(c.recs) == 0 {
+		return end, nil
+	}
+	text := encodeManifest(end, c.recs, c.notes, nil)
+	own := []record{{raw: manifestName, size: int64(len(text))}}
+	if err := c.layout.plan(end, own); err != nil {
+		return end, err
+	}
+	if int64(len(text)) > maxManifest {
+		return end, fmt.Errorf("%w: a manifest of %d bytes, and %d is the most: do without it", ErrLimit, len(text), int64(maxManifest))
+	}
+	c.recs = append(c.recs, own...)
+	_, err := f.WriteAt(text, end)
+	return end + int64(len(text)), err
 }
 
 func (c *creation) copyOne(ctx context.Context, w io.Writer, s Source, block []byte, done *int64) error {

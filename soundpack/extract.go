@@ -27,7 +27,7 @@ type ExtractOptions struct {
 }
 
 // Extract writes entries to files below dir, which is made if need be: those of the names, or all of
-// them if there are none. A slash in a name makes a folder; a file is named as the entry is shown,
+// them but the manifest if there are none. A slash in a name makes a folder; a file is named as the entry is shown,
 // and on Windows characters and names that mean something else there are written as %XX too.
 //
 // Nothing is written outside dir, whatever a name says and whatever symbolic links lie in it. A file
@@ -108,7 +108,7 @@ func (x *extraction) choose(names []string) {
 }
 
 func (x *extraction) take(e Entry) {
-	if why := unsafe(e.raw); why != "" {
+	if why := unsafe(e.path()); why != "" {
 		x.fail(e, fmt.Errorf("%w: %s", ErrFormat, why))
 		return
 	}
@@ -145,7 +145,7 @@ func (x *extraction) openRoot() (err error) {
 
 // one writes a file beside its place and moves it there.
 func (x *extraction) one(e Entry) error {
-	name := fileName(e.raw, runtime.GOOS == "windows")
+	name := fileName(e.path(), runtime.GOOS == "windows")
 	if dir := path.Dir(name); dir != "." {
 		if err := x.root.MkdirAll(filepath.FromSlash(dir), 0o777); err != nil {
 			return err

@@ -11,12 +11,13 @@ import (
 	"strings"
 )
 
-// The pack as an fs.FS. A slash in a name makes a folder of what stands before it, and folders too
+// The pack as an fs.FS, under full names. Aliases can be opened too but are not listed, and neither is
+// the manifest. A slash in a name makes a folder of what stands before it, and folders too
 // are found without regard to case. Of entries that share a name the first one is the file; the
 // others are in Entries alone. A name that is both an entry and a folder is the entry, and what lies
 // in that folder can be opened but is not listed.
 
-// Open opens an entry or a folder by its shown name. What it returns for an entry is a *[File].
+// Open opens an entry, or a folder, by its shown name or an alias. What it returns for an entry is a *[File].
 func (p *Pack) Open(name string) (fs.File, error) {
 	e, dir, err := p.find("open", name)
 	if err != nil {
@@ -98,7 +99,7 @@ func (p *Pack) find(op, name string) (Entry, *folder, error) {
 	// A backslash parts nothing in io/fs; as part of a name it is shown escaped.
 	if strings.IndexByte(name, '\\') < 0 {
 		// The raw form that Lookup takes too could hide a folder that is shown so.
-		if i := p.index.find(unshow(name)); i >= 0 {
+		if i := p.ordinal(unshow(name)); i >= 0 {
 			return p.Entry(i), nil, nil
 		}
 		if p.hasFolders() {
@@ -127,6 +128,7 @@ func (p *Pack) hasFolders() bool {
 		for i := 0; i < p.index.len() && !p.folders; i++ {
 			p.folders = strings.LastIndexByte(p.index.at(i).raw, '/') > 0
 		}
+		p.folders = p.folders || p.noted && p.manifest().folders
 	})
 	return p.folders
 }
@@ -139,7 +141,7 @@ func (p *Pack) tree() *tree {
 			if p.index.find(r.raw) != i {
 				continue // shares its name with an earlier one
 			}
-			if dir := p.folderOf(t, path.Dir(show(r.raw))); dir != nil {
+			if dir := p.folderOf(t, path.Dir(p.Entry(i).Name)); dir != nil {
 				dir.files = append(dir.files, int32(i))
 			}
 		}
@@ -149,14 +151,14 @@ func (p *Pack) tree() *tree {
 }
 
 // folderOf finds or makes the folder of that path and those above it; nil if an entry has the name of
-// one. A name has at most ten slashes, so the recursion is shallow.
+// one. A name has at most 32 elements, so the recursion is shallow.
 func (p *Pack) folderOf(t *tree, dir string) *folder {
 	key := foldASCII(dir)
 	if f, ok := t.folders[key]; ok {
 		return f
 	}
 	var f *folder
-	if up := p.folderOf(t, path.Dir(dir)); up != nil && p.index.find(unshow(dir)) < 0 {
+	if up := p.folderOf(t, path.Dir(dir)); up != nil && p.ordinal(unshow(dir)) < 0 {
 		f = &folder{name: dir}
 		up.folders = append(up.folders, f)
 	}

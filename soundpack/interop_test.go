@@ -57,7 +57,7 @@ func readers(t *testing.T) map[string]func(t *testing.T) (list, get []string) {
 
 func TestInteropOthersReadOurs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "music.data")
-	if err := Create(t.Context(), path, interopSources, nil); err != nil {
+	if err := Create(t.Context(), path, append(slices.Clone(interopSources), source("with/a long name.wav", pattern(9))), nil); err != nil {
 		t.Fatal(err)
 	}
 	p := mustOpen(t, path)
@@ -73,8 +73,13 @@ func TestInteropOthersReadOurs(t *testing.T) {
 				return run(t, cmd[0], cmd[1:]...)
 			}
 			var want strings.Builder
-			for e := range p.Entries() {
+			for i := range p.Len() + 1 { // the manifest is one more file to them
+				e := p.Entry(i)
 				fmt.Fprintf(&want, "%s\t%d\t%d\n", e.Raw(), e.Offset, e.Size)
+			}
+			e, _ := p.Lookup("with/a long name.wav")
+			if got := call(get, strings.ToUpper(e.Raw())); !bytes.Equal(got, pattern(9)) {
+				t.Errorf("by the alias %q: %q", e.Raw(), got)
 			}
 			if got := string(call(list, "")); got != want.String() {
 				t.Errorf("list:\n%s, want\n%s", got, want.String())
@@ -106,7 +111,7 @@ func TestInteropWeReadOthers(t *testing.T) {
 	}
 	run(t, py, args...)
 	ours := filepath.Join(t.TempDir(), "music.data")
-	if err := Create(t.Context(), ours, interopSources, nil); err != nil {
+	if err := Create(t.Context(), ours, interopSources, &CreateOptions{Plain: true}); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range []string{"music.data", "music.inx"} {

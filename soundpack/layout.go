@@ -20,6 +20,10 @@ type layout interface {
 	load(raw string) (index, []problem, error)
 	// check tells why a writer refuses a name; nil if it does not.
 	check(name string) error
+	// short is a record's name for a full name that check refuses: the n-th choice, the same each time.
+	short(name string, n int) string
+	// aliased tells whether a record of that name may be one that short made.
+	aliased(raw string) bool
 	// plan places bodies of the given sizes one after another behind what already fills the data
 	// up to end, and refuses what the layout cannot address.
 	plan(end int64, recs []record) error
@@ -42,6 +46,39 @@ type index interface {
 type record struct {
 	raw       string // the name's bytes
 	off, size int64  // in bytes; each fits 32 bits, so that their sum cannot overflow
+}
+
+// apart is an index whose manifest stands behind the entries: the record at m is left out of len, and
+// at and find give it the ordinal len, wherever a program that does not know it has left it.
+type apart struct {
+	index
+	m int
+}
+
+func (x apart) len() int         { return x.index.len() - 1 }
+func (x apart) at(i int) record  { return x.index.at(x.place(i)) }
+func (x apart) odd(i int) string { return x.index.odd(x.place(i)) }
+
+func (x apart) find(name string) int {
+	switch i := x.index.find(name); {
+	case i == x.m:
+		return x.len()
+	case i > x.m:
+		return i - 1
+	default:
+		return i
+	}
+}
+
+// place is where in the index the i-th entry stands.
+func (x apart) place(i int) int {
+	switch {
+	case i == x.len():
+		return x.m
+	case i >= x.m:
+		return i + 1
+	}
+	return i
 }
 
 // A problem is something wrong with an index as a whole.

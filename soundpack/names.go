@@ -151,6 +151,25 @@ func checkName(name string, limit int) error {
 	return nil
 }
 
+// checkPath is a writer's rule for a full name: folders and a file, each with a name that is portable.
+func checkPath(name string) error {
+	if len(name) > maxPath {
+		return fmt.Errorf("%d bytes, and %d is the most", len(name), maxPath)
+	}
+	if n := strings.Count(name, "/") + 1; n > maxDepth {
+		return fmt.Errorf("%d elements, and %d is the most", n, maxDepth)
+	}
+	for e := range strings.SplitSeq(name, "/") {
+		if err := checkName(e, maxElement); err != nil {
+			if e == name || e == "" && name != "" {
+				return err
+			}
+			return fmt.Errorf("%q: %w", e, err)
+		}
+	}
+	return nil
+}
+
 // device tells whether Windows opens a device under this name, whatever the extension.
 func device(name string) bool {
 	stem, _, _ := strings.Cut(name, ".")

@@ -22,6 +22,7 @@ type Options struct {
 	// Layout is "split"; "" means that the layout is found from the files.
 	Layout string
 	// MaxIndex is the most bytes of index that are read; 0 means 64 MiB, which is 2.4 million entries.
+	// A manifest may have four times as much.
 	MaxIndex int64
 	// NoMap reads the data with pread instead of mapping it: slower for small reads, right for
 	// folders on a network, whose mappings are unreliable.
@@ -47,13 +48,18 @@ func (o Options) maxIndex() int64 {
 // A Pack is an open pack, as it was when it was opened. It is an fs.FS with fs.ReadFileFS,
 // fs.StatFS and fs.ReadDirFS, and all of its methods may be called from several goroutines at once.
 type Pack struct {
+	opt         Options
 	path, base  string // the data file, and its base name for messages
 	indexPath   string
 	layout      layout
-	index       index
+	index       index // the manifest's record stands behind the others
 	problems    []problem
-	modTime     time.Time // of the data
-	indexNewer  bool      // the index was written after the data
+	noted       bool // there is a manifest
+	notedOnce   sync.Once
+	notes       *manifest   // see manifest, which loads it
+	loaded      atomic.Bool // the notes
+	modTime     time.Time   // of the data
+	indexNewer  bool        // the index was written after the data
 	m           *mapping
 	closed      atomic.Bool
 	treeOnce    sync.Once
@@ -65,20 +71,31 @@ type Pack struct {
 // An Entry is one file of a pack, as the index tells it. Its values are not checked against the data
 // until it is opened.
 type Entry struct {
-	// Name is the name as it is shown, a valid path for io/fs. Bytes of the index's name that do not
-	// fit that are written as %XX; Raw has them unchanged.
+	// Name is the name as it is shown, a valid path for io/fs: the full name that the manifest gives,
+	// or else the index's. Bytes that do not fit a path are written as %XX; Raw has the index's name
+	// unchanged, which may be a short alias.
 	Name string
-	// Index is the entry's ordinal in the index, from 0.
+	// Index is the entry's ordinal among the entries in the order of the index, from 0. The manifest
+	// is not counted; as an entry it has the ordinal behind the last.
 	Index int
 	// Offset and Size say where in the data file the body lies, in bytes.
 	Offset, Size int64
 
-	raw string
+	raw  string
+	full string // the full name, "" where raw is all of it
 }
 
-// Raw is the name's bytes in the index, of no certain encoding. They are part of the index, which
+// Raw is the bytes of the name in the index, of no certain encoding. They are part of the index, which
 // stays in memory as long as a string cut out of it.
 func (e Entry) Raw() string { return e.raw }
+
+// path is the entry's whole name as bytes.
+func (e Entry) path() string {
+	if e.full != "" {
+		return e.full
+	}
+	return e.raw
+}
 
 // Key is the name with A-Z folded: two entries with the same Key compete for it, and the first one
 // in the index is found.
@@ -91,7 +108,7 @@ func (e Entry) Key() string { return foldASCII(e.Name) }
 // fs.ErrNotExist whose text names it.
 func Open(path string, opt *Options) (*Pack, error) {
 	o := opt.orZero()
-	p := &Pack{path: path, base: baseName(path), indexPath: o.Index}
+	p := &Pack{opt: o, path: path, base: baseName(path), indexPath: o.Index}
 	var err error
 	if p.layout, err = pick(o.Layout); err == nil && p.indexPath == "" {
 		p.indexPath, err = p.layout.index(path)
@@ -110,6 +127,7 @@ func Open(path string, opt *Options) (*Pack, error) {
 		p.m.release()
 		return nil, opened("open", path, fmt.Errorf("%s: %w", baseName(p.indexPath), err))
 	}
+	p.findManifest()
 	if p.m.why != nil {
 		p.problems = append(p.problems, problem{slog.LevelInfo, "map", fmt.Sprintf("data is read, not mapped: %v", p.m.why)})
 	}
@@ -227,8 +245,9 @@ func (p *Pack) Layout() string { return p.layout.name() }
 // DataSize is the length of the data in bytes, as it was when the pack was opened.
 func (p *Pack) DataSize() int64 { return p.m.size }
 
-// Warnings tells what is wrong with the index as a whole but does not keep it from being used, one
-// line each. [Pack.Verify] tells more.
+// Warnings tells what is wrong with the index or the manifest as a whole but does not keep the pack
+// from being used, one line each. [Pack.Verify] tells more. A manifest of more than 1 MiB is not
+// loaded for this: what is wrong with it is told once something else has.
 func (p *Pack) Warnings() []string {
 	var w []string
 	for _, b := range p.problems {
@@ -236,19 +255,29 @@ func (p *Pack) Warnings() []string {
 			w = append(w, baseName(p.indexPath)+": "+b.text)
 		}
 	}
+	for _, b := range p.manifestProblems() {
+		if b.level >= slog.LevelWarn {
+			w = append(w, p.base+": manifest: "+b.text)
+		}
+	}
 	return w
 }
 
-// Len is the number of entries, those that share a name included.
+// Len is the number of entries, those that share a name included and the manifest not.
 func (p *Pack) Len() int { return p.index.len() }
 
 // Entry is the i-th entry of the index, from 0. It panics when i is out of range, as a slice does.
 func (p *Pack) Entry(i int) Entry {
 	r := p.index.at(i)
-	return Entry{Name: show(r.raw), Index: i, Offset: r.off, Size: r.size, raw: r.raw}
+	e := Entry{Name: show(r.raw), Index: i, Offset: r.off, Size: r.size, raw: r.raw}
+	if p.noted && p.layout.aliased(r.raw) {
+		p.nameFully(&e)
+	}
+	return e
 }
 
-// Entries is every entry in the order of the index, those that share a name included.
+// Entries is every entry in the order of the index, those that share a name included and the manifest
+// not.
 func (p *Pack) Entries() iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		for i := range p.index.len() {
@@ -260,17 +289,27 @@ func (p *Pack) Entries() iter.Seq[Entry] {
 }
 
 // Lookup finds the first entry of a name, without regard to the case of A-Z. The name is one as it is
-// shown ([Entry.Name]) or, where no entry is shown so, the bytes of [Entry.Raw]. It allocates nothing
-// unless the name is shown escaped.
+// shown ([Entry.Name]), an alias, or, where no entry is shown so, the bytes of [Entry.Raw]. It finds
+// the manifest too, by its name ".sndpak". It allocates nothing unless the name is shown escaped; the
+// first look-up of a full name loads the manifest.
 func (p *Pack) Lookup(name string) (Entry, bool) {
-	i := p.index.find(unshow(name))
+	i := p.ordinal(unshow(name))
 	if i < 0 && name != "" && strings.IndexByte(name, '%') >= 0 {
-		i = p.index.find(name)
+		i = p.ordinal(name)
 	}
 	if i < 0 {
 		return Entry{}, false
 	}
 	return p.Entry(i), true
+}
+
+// ordinal is that of the first entry with that name in the index, or else with that full name.
+func (p *Pack) ordinal(name string) int {
+	i := p.index.find(name)
+	if i < 0 && p.noted {
+		i = p.manifest().find(name)
+	}
+	return i
 }
 
 // bounds tells whether an entry lies within the data. An empty one may lie anywhere.

@@ -10,17 +10,21 @@ package soundpack
 // The index lies apart so that appending writes at the end of the data and rewrites the small index
 // alone. Names compare without regard to ASCII case, and the first of equal names counts, as it does
 // for a C program that scans from the start. Bytes behind the first NUL do not count; a reader takes
-// 20 bytes without a NUL too. Some old writers put a 32-bit count n in front: a size of 28 n + 4.
+// 20 bytes without a NUL too. A name that does not fit becomes an alias, which a tilde marks:
+// "battle_th~k3x9.wav". Some old writers put a 32-bit count n in front: a size of 28 n + 4.
 
 import (
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"log/slog"
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"path"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
@@ -78,6 +82,31 @@ func (split) load(raw string) (index, []problem, error) {
 }
 
 func (split) check(name string) error { return checkName(name, splitWrite) }
+
+// short is the beginning of the base name, a tilde, four characters that depend on the whole name, and
+// the extension. They do not depend on what else is in the pack, so that an alias stays when other
+// files come and go, unless it is taken: then n counts up.
+func (split) short(name string, n int) string {
+	base := path.Base(name)
+	ext := path.Ext(base)
+	if len(ext) > 6 || len(ext) == len(base) {
+		ext = ""
+	}
+	const digits = "0123456789abcdefghjkmnpqrstvwxyz"
+	sum := crc32.Checksum([]byte(foldASCII(name)), castagnoli) + uint32(n)*0x9e3779b1
+	mark := []byte("~....")
+	for i := range 4 {
+		mark[1+i] = digits[sum>>(27-5*i)&31]
+	}
+	stem := strings.TrimSuffix(base, ext)
+	room := min(splitWrite-len(mark)-len(ext), len(stem))
+	for room > 0 && room < len(stem) && !utf8.RuneStart(stem[room]) {
+		room--
+	}
+	return stem[:room] + string(mark) + ext
+}
+
+func (split) aliased(raw string) bool { return strings.IndexByte(raw, '~') >= 0 }
 
 func (split) plan(end int64, recs []record) error {
 	for i := range recs {

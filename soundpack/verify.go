@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sync"
 )
 
 // VerifyOptions say how to verify. The zero value, or a nil pointer, is right for most.
@@ -14,10 +15,12 @@ type VerifyOptions struct {
 	// MaxFindings is the most findings of one kind that are kept; 0 means 100. All are counted.
 	MaxFindings int
 	// Check, if not nil, looks into each entry that can be opened: whether it is sound, say. What it
-	// returns is added to the report; of a Finding only Severity, Kind and Text need be set.
+	// returns is added to the report; of a Finding only Severity, Kind and Text need be set. It is
+	// called from several goroutines at once.
 	Check func(f *File) []Finding
-	// Progress is called with the number of entries checked and the number of all.
-	Progress func(done, total int)
+	// Progress is called with the bytes of entries checked and to be checked, by one goroutine at a
+	// time.
+	Progress func(done, total int64)
 }
 
 // A Finding is one thing that is wrong or worth knowing.
@@ -26,7 +29,7 @@ type Finding struct {
 	// LevelInfo for what is good to know.
 	Severity slog.Level `json:"severity"`
 	// Kind groups findings: "index", "bounds", "duplicate", "overlap", "shared", "gap", "name",
-	// "record", "changed", "map", or what Check says.
+	// "record", "changed", "map", "manifest", "checksum", or what Check says.
 	Kind string `json:"kind"`
 	// Entry is the name of the entry as it is shown, "" for the pack as a whole.
 	Entry string `json:"entry,omitempty"`
@@ -51,6 +54,7 @@ type Report struct {
 	Pack     string `json:"pack"`   // the data file
 	Layout   string `json:"layout"` // "split"
 	Entries  int    `json:"entries"`
+	Checked  int    `json:"checked"`   // entries whose checksum was compared
 	DataSize int64  `json:"data_size"` // bytes
 	// Findings are the first ones of each kind, in the order of the index within a kind.
 	Findings []Finding `json:"findings"`
@@ -62,9 +66,10 @@ type Report struct {
 // Damaged tells whether there is a finding with the severity of an error.
 func (r *Report) Damaged() bool { return r.Errors > 0 }
 
-// Verify checks the form of the index, names, bounds, duplicates, overlaps and gaps, and what
-// opt.Check looks for. The time is n log n for n entries, whatever they say. The error is that of
-// ctx; damage is told in the Report.
+// Verify checks the form of the index, names, bounds, duplicates, overlaps and gaps, the manifest
+// against the index, the checksums that it has, and what opt.Check looks for. It reads the data once,
+// on all cores; the rest takes n log n for n entries, whatever they say. The error is that of ctx;
+// damage is told in the Report.
 func (p *Pack) Verify(ctx context.Context, opt *VerifyOptions) (*Report, error) {
 	v := &verifier{p: p, ctx: ctx, kinds: map[string]tally{}}
 	if opt != nil {
@@ -75,7 +80,13 @@ func (p *Pack) Verify(ctx context.Context, opt *VerifyOptions) (*Report, error) 
 	}
 	v.Report = &Report{Pack: p.path, Layout: p.Layout(), Entries: p.Len(), DataSize: p.DataSize(), Findings: []Finding{}}
 	v.pack()
-	err := v.entries()
+	m := v.p.manifest()
+	s := v.rangesOf(m)
+	v.expect(s)
+	err := v.sum(s)
+	if err == nil {
+		err = v.entries(m, s)
+	}
 	if err == nil {
 		err = v.ranges()
 	}
@@ -89,7 +100,11 @@ type verifier struct {
 	p      *Pack
 	ctx    context.Context
 	kinds  map[string]tally
-	beyond bool // an entry reaches past the data
+	looked [][]Finding // of the batch
+	beyond bool        // an entry reaches past the data
+
+	progressMu  sync.Mutex // guards done, and calls of Progress
+	done, total int64
 }
 
 // A tally counts the findings of a kind and how bad the worst is of those that were not kept.
@@ -136,6 +151,13 @@ func (v *verifier) pack() {
 	for _, b := range v.p.problems {
 		v.whole(b.level, b.kind, 0, "%s: %s", baseName(v.p.indexPath), b.text)
 	}
+	if v.p.noted {
+		r := v.p.index.at(v.p.index.len())
+		for _, b := range v.p.manifest().problems(false) {
+			v.whole(b.level, b.kind, r.off, "%s", b.text)
+		}
+		v.beyond = r.off+r.size > v.DataSize
+	}
 	if v.p.m.acquire() {
 		if v.p.m.short() {
 			v.whole(slog.LevelError, "changed", 0, "the data was cut short since the pack was opened")
@@ -144,11 +166,42 @@ func (v *verifier) pack() {
 	}
 }
 
-// entries checks each entry by itself and against its namesakes.
-func (v *verifier) entries() error {
+// expect counts the bytes that progress is told of: those that sums are taken of, and with Check those
+// of each entry.
+func (v *verifier) expect(s *sums) {
+	for _, r := range s.ranges {
+		v.total += r.size
+	}
+	if v.Check == nil {
+		return
+	}
 	for i := range v.p.Len() {
-		if err := v.ctx.Err(); err != nil {
-			return err
+		if r := v.p.index.at(i); r.off+r.size <= v.DataSize {
+			v.total += r.size
+		}
+	}
+}
+
+func (v *verifier) progress(n int64) {
+	if v.Progress == nil {
+		return
+	}
+	v.progressMu.Lock()
+	defer v.progressMu.Unlock()
+	v.done += n
+	v.Progress(v.done, v.total)
+}
+
+// entries checks each entry by itself and against its namesakes. What Check finds is gathered in
+// batches, so that a report is in the order of the index and memory is bounded.
+func (v *verifier) entries(m *manifest, s *sums) error {
+	const batch = 1024
+	why := m.why
+	for i := range v.p.Len() {
+		if i%batch == 0 {
+			if err := v.look(i, min(i+batch, v.p.Len())); err != nil {
+				return err
+			}
 		}
 		r := v.p.index.at(i)
 		e := v.p.Entry(i)
@@ -161,10 +214,17 @@ func (v *verifier) entries() error {
 		if odd := v.p.index.odd(i); odd != "" {
 			v.entry(e, slog.LevelInfo, "record", "%s", odd)
 		}
-		v.body(e)
-		if v.Progress != nil {
-			v.Progress(i+1, v.p.Len())
+		if i < len(m.lines) && m.lines[i].text != "" && !m.lines[i].fits {
+			v.entry(e, slog.LevelWarn, "manifest", "the manifest tells of other bytes: another program has changed the entry")
 		}
+		for ; len(why) > 0 && int(why[0].entry) <= i; why = why[1:] {
+			v.entry(e, slog.LevelWarn, "manifest", "%s", why[0].text)
+		}
+		v.body(e, i%batch)
+		v.compare(m, s, e)
+	}
+	if s.left > 0 {
+		v.whole(slog.LevelError, "checksum", 0, "%d entries are not read: with them more than twice the data would be", s.left)
 	}
 	if v.beyond && v.p.indexNewer {
 		v.whole(slog.LevelInfo, "bounds", 0, "the index is newer than the data: was the data copied in full?")
@@ -172,22 +232,36 @@ func (v *verifier) entries() error {
 	return nil
 }
 
-// body checks that the entry can be opened and looks into it.
-func (v *verifier) body(e Entry) {
+// look has the entries looked into, on all cores.
+func (v *verifier) look(from, to int) error {
+	v.looked = make([][]Finding, to-from)
+	if v.Check == nil {
+		return v.ctx.Err()
+	}
+	return inParallel(v.ctx, to-from, func(i int) {
+		e := v.p.Entry(from + i)
+		f, err := v.p.openPinned(e)
+		if err != nil {
+			return // body says why
+		}
+		defer f.Close()
+		v.looked[i] = v.Check(f)
+		v.progress(e.Size)
+	})
+}
+
+// body checks that the entry can be opened and tells what was found in it, the n-th of its batch.
+func (v *verifier) body(e Entry, n int) {
 	if e.Size == 0 && e.Offset > v.p.DataSize() {
 		v.entry(e, slog.LevelWarn, "bounds", "empty, with an offset past the end of the data (%d bytes)", v.p.DataSize())
 	}
-	f, err := v.p.openPinned(e)
-	if err != nil {
+	if err := v.p.pin(e); err != nil {
 		v.beyond = true
 		v.entry(e, slog.LevelError, "bounds", "%v", err)
 		return
 	}
-	defer f.Close()
-	if v.Check == nil {
-		return
-	}
-	for _, found := range v.Check(f) {
+	v.p.m.release()
+	for _, found := range v.looked[n] {
 		v.entry(e, found.Severity, found.Kind, "%s", found.Text)
 	}
 }
@@ -196,8 +270,12 @@ func (v *verifier) body(e Entry) {
 // taken and by whom, so that each entry is compared with one other at most.
 func (v *verifier) ranges() error {
 	x := v.p.index
+	all := x.len()
+	if v.p.noted {
+		all++ // the manifest's bytes are taken too
+	}
 	var order []int32 // with 64 MiB of index the ordinals fit
-	for i := range x.len() {
+	for i := range all {
 		if r := x.at(i); r.size > 0 && r.off+r.size <= v.p.DataSize() {
 			order = append(order, int32(i))
 		}

@@ -129,7 +129,7 @@ func TestVerifyReport(t *testing.T) {
 	p.indexNewer = true
 	r, _ := found(t, p, &VerifyOptions{
 		Check:    func(f *File) []Finding { return []Finding{{Severity: slog.LevelWarn, Kind: "sound", Text: "silent"}} },
-		Progress: func(done, total int) {},
+		Progress: func(done, total int64) {},
 	})
 	b, err := json.Marshal(r)
 	if err != nil {
@@ -165,16 +165,25 @@ func TestVerifyIndexNewer(t *testing.T) {
 
 func TestVerifyCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	p := openRecs(t, pattern(10), rec{"a", 0, 5}, rec{"b", 5, 5}, rec{"c", 0, 1})
-	_, err := p.Verify(ctx, &VerifyOptions{Progress: func(done, total int) {
-		if done == 2 {
-			cancel()
-		}
-		if done > 2 || total != 3 {
-			t.Errorf("progress %d of %d", done, total)
-		}
-	}})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
+	const n = 4000
+	recs := make([]rec, n)
+	for i := range recs {
+		recs[i] = rec{fmt.Sprint(i), uint32(i), 1}
+	}
+	p := openRecs(t, pattern(n), recs...)
+	var last int64
+	_, err := p.Verify(ctx, &VerifyOptions{
+		Check: func(*File) []Finding { return nil },
+		Progress: func(done, total int64) {
+			if done != last+1 || total != n {
+				t.Errorf("progress %d after %d of %d", done, last, total)
+			}
+			if last = done; done == 2 {
+				cancel()
+			}
+		},
+	})
+	if !errors.Is(err, context.Canceled) || last > n/2 {
+		t.Errorf("error %v after %d entries", err, last)
 	}
 }

@@ -170,8 +170,9 @@ func (s *session) run(ctx context.Context, show *screen) error {
 		return err
 	}
 	for {
+		over := s.over() // before show, which then misses nothing
 		s.show(show)
-		if s.over() {
+		if over {
 			return s.end(ctx)
 		}
 		select {

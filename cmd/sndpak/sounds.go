@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/sndpak/sndpak/player/decode"
 	"github.com/sndpak/sndpak/soundpack"
@@ -27,8 +28,12 @@ func openSounds(args []string, opt *soundpack.Options) (*sounds, []string, error
 	if err == nil {
 		return &sounds{pack}, entryNames(pack, args[1:]), nil
 	}
-	if opt.Index == "" && isSound(args[0]) {
-		return &sounds{}, args, nil
+	if opt.Index != "" {
+		return nil, nil, err
+	}
+	fault := soundFault(args[0])
+	if fault == nil || extensions[strings.ToLower(filepath.Ext(args[0]))] != nil && !isMissing(fault) {
+		return &sounds{}, args, nil // if it does not play, its own fault says why
 	}
 	return nil, nil, err
 }
@@ -44,38 +49,43 @@ func entryNames(p *soundpack.Pack, names []string) []string {
 	return names
 }
 
-// isSound reports whether a file holds a sound that plays, or would but for its codec.
-func isSound(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
+// soundFault tells why a file cannot be a sound; nil where it plays, or would but for its codec.
+func soundFault(path string) error {
+	f, err := (&sounds{}).decode(path)
+	if err == nil {
+		return f.Close()
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return false
+	if errors.Is(err, decode.ErrUnsupported) || errors.Is(err, decode.ErrCorrupt) {
+		return nil
 	}
-	s, err := decode.Open(f, info.Size(), nil)
-	if err != nil {
-		return !errors.Is(err, decode.ErrFormat)
-	}
-	s.Close()
-	return true
+	return err
 }
 
 // Open implements fs.FS: an entry of the pack, else a file.
 func (s *sounds) Open(name string) (fs.File, error) {
 	if s.pack == nil {
-		return os.Open(name)
+		return openRegular(name)
 	}
 	f, err := s.pack.Open(name)
-	if !isMissing(err) {
+	if !isMissing(err) && !errors.Is(err, fs.ErrInvalid) {
 		return f, err
 	}
-	if f, ferr := os.Open(name); ferr == nil {
+	if f, ferr := openRegular(name); ferr == nil {
 		return f, nil
 	}
 	return nil, noEntryError{s.pack.Path(), name}
+}
+
+// openRegular opens a regular file. It looks first: opening a pipe would wait for its writer.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s: not a file", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.Open(path)
 }
 
 // Close closes the pack.

@@ -87,6 +87,36 @@ func TestFLACConstantAndWasted(t *testing.T) {
 	flacWants(t, spec.bytes(), spec)
 }
 
+// TestFLACSilence codes silence in ways that take no bits a sample.
+func TestFLACSilence(t *testing.T) {
+	for _, kind := range []string{"constant", "linear-escape", "fixed0", "linear"} {
+		spec := flacGood(2, 16, 70000)
+		clear(spec.samples)
+		spec.block = 4096
+		spec.kind = func(int, int) string { return kind }
+		flacWants(t, spec.bytes(), spec)
+	}
+}
+
+// TestFLACTooMuchDamage spoils so many frames in a row that the sound ends there; what comes before
+// plays, and the length becomes what plays.
+func TestFLACTooMuchDamage(t *testing.T) {
+	spec := flacGood(1, 16, 400*64)
+	spec.block = 64
+	frames := spec.frames()
+	for i := 10; i < 10+2*flacMaxTries; i++ {
+		frames[i] = spoil(frames[i], "body")
+	}
+	data := append(spec.bytes()[:42:42], bytes.Join(frames, nil)...)
+	s := openBytes(t, data)
+	if got := shorts(t, s); len(got) != 640 || s.Len() != 640 {
+		t.Errorf("%d frames, Len %d, want 640", len(got), s.Len())
+	}
+	if len(s.Info().Warnings) == 0 {
+		t.Error("nothing is told")
+	}
+}
+
 // TestFLACPairs codes left and right as a pair, at depths where the difference has up to 33 bits.
 func TestFLACPairs(t *testing.T) {
 	r := seeded(t)

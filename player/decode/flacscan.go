@@ -9,7 +9,7 @@ import (
 const (
 	flacWindow   = 32 << 10 // bytes read at a time, at least
 	flacMaxFrame = 16 << 20 // bytes of a frame, at most
-	flacMaxTries = 256      // damaged frames in a row
+	flacMaxTries = 128      // damaged frames in a row
 )
 
 // errFrame is a broken frame, which is skipped, where another error ends the stream.

@@ -54,6 +54,7 @@ func (f *flac) claim(frames int64, sure bool) error {
 // means that there is none.
 func (f *flac) last(off int64) (frames int64, err error) {
 	frames = -1
+	defer f.dryRun()()
 	for {
 		at, size, err := f.find(off, f.size, true)
 		if err == io.EOF && frames >= 0 {
@@ -68,6 +69,13 @@ func (f *flac) last(off int64) (frames int64, err error) {
 	}
 }
 
+// dryRun has frames be looked at without their samples, until the function that it returns is
+// called. A frame that takes a few bytes for a second of silence then takes no time either.
+func (f *flac) dryRun() func() {
+	f.count, f.block.dry = 0, true
+	return func() { f.count, f.block.dry = 0, false }
+}
+
 // tailLeft tells of bytes behind the last frame.
 func (f *flac) tailLeft(off int64) {
 	if off < f.size {
@@ -75,22 +83,31 @@ func (f *flac) tailLeft(off int64) {
 	}
 }
 
-// findFrames decodes everything to learn the length of a stream that does not tell it.
+// findFrames walks over all frames to learn the length of a stream that does not tell it.
 func (f *flac) findFrames() (int64, error) {
 	pos, sum := f.pos, f.sum
 	f.sum = nil
-	f.rewind()
-	err := f.advance()
-	for err == nil {
-		err = f.advance()
-	}
-	n := f.due
+	n, err := f.walk()
 	f.sum = sum
-	if err != io.EOF {
+	if err != nil {
 		return 0, err
 	}
 	f.about.Frames = n
 	return n, f.seek(pos)
+}
+
+// walk is the frame at which the last frame of the stream ends.
+func (f *flac) walk() (int64, error) {
+	defer f.dryRun()()
+	f.rewind()
+	for {
+		switch err := f.advance(); {
+		case err == io.EOF:
+			return f.due, nil
+		case err != nil:
+			return 0, err
+		}
+	}
 }
 
 // flacPoint is a place in the file and the frame of the sound that is there.
@@ -135,7 +152,7 @@ func (f *flac) between(lo, hi flacPoint, t int64) int64 {
 
 // probe finds the first frame in [off, end).
 func (f *flac) probe(off, end int64) (flacPoint, error) {
-	f.count = 0
+	defer f.dryRun()()
 	at, _, err := f.find(off, end, true)
 	if err != nil {
 		return flacPoint{}, err

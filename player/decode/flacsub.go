@@ -38,10 +38,10 @@ func (f *flacBlock) subframe(r *bitReader, c int) error {
 		return errSubframe
 	}
 	s := f.channel(c)
-	if err := decodeSubframe(r, s, kind, width-wasted); err != nil {
+	if err := f.decodeSubframe(r, s, kind, width-wasted); err != nil {
 		return err
 	}
-	if wasted > 0 {
+	if wasted > 0 && !f.dry {
 		for i := range s {
 			s[i] <<= wasted
 		}
@@ -59,21 +59,22 @@ func (f *flacBlock) channel(c int) []int64 {
 }
 
 // decodeSubframe decodes len(s) samples of width bits.
-func decodeSubframe(r *bitReader, s []int64, kind, width uint) error {
+func (f *flacBlock) decodeSubframe(r *bitReader, s []int64, kind, width uint) error {
 	switch {
 	case kind == 0:
-		v := r.signed(width)
-		for i := range s {
-			s[i] = v
+		if v := r.signed(width); !f.dry {
+			for i := range s {
+				s[i] = v
+			}
 		}
 	case kind == 1:
 		for i := range s {
 			s[i] = r.signed(width)
 		}
 	case kind >= 8 && kind <= 12:
-		return decodeFixed(r, s, int(kind-8), width)
+		return f.decodeFixed(r, s, int(kind-8), width)
 	case kind >= 32:
-		return decodeLinear(r, s, int(kind-31), width)
+		return f.decodeLinear(r, s, int(kind-31), width)
 	default:
 		return errSubframe
 	}
@@ -95,11 +96,11 @@ func warmUp(r *bitReader, s []int64, order int, width uint) error {
 }
 
 // decodeFixed undoes the predictors that are differences of order 0 to 4.
-func decodeFixed(r *bitReader, s []int64, order int, width uint) error {
+func (f *flacBlock) decodeFixed(r *bitReader, s []int64, order int, width uint) error {
 	if err := warmUp(r, s, order, width); err != nil {
 		return err
 	}
-	if err := residual(r, s, order); err != nil {
+	if err := f.residual(r, s, order); err != nil || f.dry {
 		return err
 	}
 	switch order {
@@ -124,7 +125,7 @@ func decodeFixed(r *bitReader, s []int64, order int, width uint) error {
 }
 
 // decodeLinear undoes a predictor whose coefficients stand in the subframe.
-func decodeLinear(r *bitReader, s []int64, order int, width uint) error {
+func (f *flacBlock) decodeLinear(r *bitReader, s []int64, order int, width uint) error {
 	if err := warmUp(r, s, order, width); err != nil {
 		return err
 	}
@@ -137,7 +138,7 @@ func decodeLinear(r *bitReader, s []int64, order int, width uint) error {
 	for i := order - 1; i >= 0; i-- {
 		coefs[i] = r.signed(precision)
 	}
-	if err := residual(r, s, order); err != nil {
+	if err := f.residual(r, s, order); err != nil || f.dry {
 		return err
 	}
 	predict(s, coefs[:order], uint(shift))
@@ -165,7 +166,7 @@ func predict(s, coefs []int64, shift uint) {
 }
 
 // residual reads what the predictor of the given order leaves, into s behind its first samples.
-func residual(r *bitReader, s []int64, order int) error {
+func (f *flacBlock) residual(r *bitReader, s []int64, order int) error {
 	method := r.bits(2)
 	parts := 1 << r.bits(4)
 	if r.short {
@@ -180,7 +181,7 @@ func residual(r *bitReader, s []int64, order int) error {
 		if i == 0 {
 			part = part[order:]
 		}
-		partition(r, part, size)
+		f.partition(r, part, size)
 		if r.short {
 			return errShort
 		}
@@ -189,7 +190,7 @@ func residual(r *bitReader, s []int64, order int) error {
 }
 
 // partition reads one partition, whose parameter has size bits.
-func partition(r *bitReader, part []int64, size uint) {
+func (f *flacBlock) partition(r *bitReader, part []int64, size uint) {
 	k := uint(r.bits(size))
 	if k != 1<<size-1 {
 		r.rice(part, k)
@@ -197,7 +198,9 @@ func partition(r *bitReader, part []int64, size uint) {
 	}
 	n := uint(r.bits(5))
 	if n == 0 {
-		clear(part)
+		if !f.dry {
+			clear(part)
+		}
 		return
 	}
 	for i := range part {

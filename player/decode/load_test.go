@@ -87,6 +87,33 @@ func TestReadAllLimits(t *testing.T) {
 	}
 }
 
+// TestReadAllGrows has streams of unknown length, whose memory doubles on the way, and of a claimed
+// one that is more than the entry's size is good for.
+func TestReadAllGrows(t *testing.T) {
+	for _, ch := range []int{1, 2} {
+		for _, claim := range []int64{-1, 300_001} {
+			f := newFake(300_001, ch)
+			f.about.Frames = claim
+			s, err := newStream(f, 1000, &Options{MaxRatio: 1 << 20})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := s.ReadAll(0)
+			if err != nil || p.Frames() != 300_001 {
+				t.Fatalf("%d frames, %v", p.Frames(), err)
+			}
+			for i, v := range p.F32 {
+				if v != float32(i/ch) {
+					t.Fatalf("sample %d is %g", i, v)
+				}
+			}
+			if room := cap(p.F32); room > len(p.F32)*9/8 {
+				t.Errorf("%d samples take the room of %d", len(p.F32), room)
+			}
+		}
+	}
+}
+
 func TestReadAllError(t *testing.T) {
 	errDisk := errors.New("disk")
 	f := newFake(1000, 2)

@@ -22,6 +22,7 @@ type oggPackets struct {
 	seq    uint32
 	crc    uint32
 
+	ended      bool // a page with the end mark was read
 	unnumbered bool // the pages' numbers mean nothing
 	misnumber  bool // one was not the one before plus 1
 
@@ -40,7 +41,7 @@ type oggPackets struct {
 // out, without a gap.
 func (p *oggPackets) start(off int64) {
 	p.at = off
-	p.begun, p.open, p.drop, p.gap, p.misnumber = false, false, false, false, false
+	p.begun, p.ended, p.open, p.drop, p.gap, p.misnumber = false, false, false, false, false, false
 	p.packets = p.packets[:0]
 	p.waste = 0
 }
@@ -86,6 +87,7 @@ func (p *oggPackets) follow() {
 		p.gap, p.open = true, false
 	}
 	p.drop = continued && !p.open
+	p.ended = p.ended || p.page.flags&oggLast != 0
 	p.begun, p.seq, p.crc = true, p.page.seq, p.page.crc
 }
 

@@ -24,7 +24,8 @@ func Open(r io.ReaderAt, size int64, opt *Options) (*Stream, error) {
 		return nil, fmt.Errorf("%w: empty entry", ErrFormat)
 	}
 	var c codec
-	err := guard("open", func() (err error) { c, err = openCodec(source{r, size}); return err })
+	var note string
+	err := guard("open", func() (err error) { c, note, err = openCodec(source{r, size}); return err })
 	if err != nil {
 		return nil, err
 	}
@@ -33,35 +34,39 @@ func Open(r io.ReaderAt, size int64, opt *Options) (*Stream, error) {
 		_ = guard("close", c.close) // the first error is the one to tell
 		return nil, err
 	}
+	if note != "" {
+		s.warnings = append(s.warnings, note)
+	}
 	return s, nil
 }
 
 // openCodec chooses by content. What follows ID3v2 tags decides, as taggers put them before
-// anything.
-func openCodec(src source) (codec, error) {
+// anything. note is a warning.
+func openCodec(src source) (c codec, note string, err error) {
 	skip, err := skipID3(src)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	body := src.section(skip, src.size)
 	head := make([]byte, sniffLen)
 	n, err := body.readUpTo(head, 0)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	head = head[:n]
 	switch {
 	case isRIFF(head):
-		return openWAV(body)
+		c, err = openWAV(body)
 	case bytes.HasPrefix(head, []byte("fLaC")):
-		return openFLAC(body)
+		c, err = openFLAC(body)
 	case bytes.HasPrefix(head, []byte("OggS")):
-		return openVorbis(body.r, body.size)
+		c, err = openVorbis(body.r, body.size)
+	case knownName(head) != "":
+		err = fmt.Errorf("%w: %s", ErrUnsupported, knownName(head))
+	default:
+		return openUnknown(src, head, skip > 0)
 	}
-	if name := knownName(head); name != "" {
-		return nil, fmt.Errorf("%w: %s", ErrUnsupported, name)
-	}
-	return openUnknown(src, head, skip > 0)
+	return c, "", err
 }
 
 // skipID3 returns where the ID3v2 tags at the start end; 0 where there are none.
@@ -113,23 +118,24 @@ func openOggFLAC(body source) (codec, error) {
 
 // openUnknown tries what has no magic number at its start: MPEG audio, and Ogg behind rubbish. Where
 // nothing at the start spoke for MPEG audio, a failure means that it is none.
-func openUnknown(src source, head []byte, tagged bool) (codec, error) {
-	c, err := openMP3(src)
+func openUnknown(src source, head []byte, tagged bool) (c codec, note string, err error) {
+	c, err = openMP3(src)
 	switch {
 	case err == nil:
-		return c, nil
+		return c, "", nil
 	case tagged || mpegSync(head), errors.Is(err, ErrUnsupported), !ours(err):
-		return nil, err
+		return nil, "", err
 	}
 	at, err := findOgg(src)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, "", err
 	case at < 0:
-		return nil, ErrFormat
+		return nil, "", ErrFormat
 	}
 	body := src.section(at, src.size)
-	return openVorbis(body.r, body.size)
+	c, err = openVorbis(body.r, body.size)
+	return c, fmt.Sprintf("%d bytes before the Ogg stream are left out", at), err
 }
 
 // findOgg looks for the first page of an Ogg stream in the first 64 KiB; -1 is none.

@@ -94,6 +94,17 @@ func TestID3BeforeAnything(t *testing.T) {
 	}
 }
 
+// TestOggBehindRubbish finds the stream, and tells of the rubbish.
+func TestOggBehindRubbish(t *testing.T) {
+	good := readFile(t, sharedDir(t, "cases", "audio", "o17.ogg"))
+	want := floats(t, openBytes(t, good))
+	s := openBytes(t, append(bytes.Repeat([]byte("xyz"), 500), good...))
+	same(t, "samples", floats(t, s), want)
+	if w := s.Info().Warnings; len(w) == 0 || !strings.Contains(w[len(w)-1], "1500 bytes before the Ogg stream") {
+		t.Errorf("warnings are %q", w)
+	}
+}
+
 // TestReadsWithinTheEntry opens a sound in the middle of a pack whose neighbours look like sounds: no
 // read may leave the entry.
 func TestReadsWithinTheEntry(t *testing.T) {

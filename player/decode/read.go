@@ -27,8 +27,9 @@ func (s *Stream) Stream(samples [][2]float64) (n int, ok bool) {
 }
 
 // ReadFloat32 decodes interleaved frames of Info().Channels samples, full scale being 1 and -1,
-// into dst. It fills dst as far as whole frames go, and returns fewer only at the end or before an
-// error; then the next call returns 0 and that error, io.EOF at the end.
+// into dst, which should hold at least one frame. It fills dst as far as whole frames go, and returns
+// fewer only at the end or before an error; then the next call returns 0 and that error, io.EOF at
+// the end.
 func (s *Stream) ReadFloat32(dst []float32) (frames int, err error) {
 	want := len(dst) / s.channels
 	for frames < want && s.err == nil {

@@ -115,30 +115,13 @@ func oggNameList(list []oggStream) string {
 // readHeads reads the comment and the setup header, and finds where the sound begins: on the next
 // page, or on the same one behind the headers, as some writers have it.
 func (v *vorbisCodec) readHeads(l *vorbisLink, h *vorbisHeads) error {
-	n, size := 0, 0
-	header := func() ([]byte, error) {
-		for n == len(v.pk.packets) {
-			n = 0
-			switch err := v.pk.nextPage(); {
-			case err == io.EOF, err == errOggLink:
-				return nil, fmt.Errorf("%w: Ogg ends in the Vorbis headers", ErrCorrupt)
-			case err != nil:
-				return nil, err
-			}
-		}
-		n++
-		p := v.pk.packets[n-1]
-		if size += len(p); size > oggMaxPacket {
-			return nil, fmt.Errorf("%w: Vorbis headers of %d bytes", ErrLimit, size)
-		}
-		return p, nil
-	}
-	p, err := header()
+	r := vorbisHeadReader{pk: &v.pk}
+	p, err := r.next()
 	if err == nil {
 		h.tags, err = vorbisTags(p)
 	}
 	if err == nil {
-		p, err = header()
+		p, err = r.next()
 	}
 	if err == nil {
 		h.setup, err = l.setup.readSetup(p)
@@ -147,13 +130,38 @@ func (v *vorbisCodec) readHeads(l *vorbisLink, h *vorbisHeads) error {
 		return err
 	}
 	h.setup = bytes.Clone(h.setup)
-	if l.data = v.pk.at; n < len(v.pk.packets) {
-		l.data, l.skip = v.pk.page.off, n
+	if l.data = v.pk.at; r.n < len(v.pk.packets) {
+		l.data, l.skip = v.pk.page.off, r.n
 		if v.pk.page.flags&oggContinued != 0 {
 			l.skip--
 		}
 	}
 	return nil
+}
+
+// vorbisHeadReader takes header packets one by one.
+type vorbisHeadReader struct {
+	pk      *oggPackets
+	n, size int // taken of those on the page, and bytes in all
+}
+
+// next returns a packet, which is good until the next call.
+func (r *vorbisHeadReader) next() ([]byte, error) {
+	if r.n == len(r.pk.packets) {
+		r.n = 0
+		switch err := r.pk.nextPage(); {
+		case err == io.EOF, err == errOggLink:
+			return nil, fmt.Errorf("%w: Ogg ends in the Vorbis headers", ErrCorrupt)
+		case err != nil:
+			return nil, err
+		}
+	}
+	r.n++
+	p := r.pk.packets[r.n-1]
+	if r.size += len(p); r.size > oggMaxPacket {
+		return nil, fmt.Errorf("%w: Vorbis headers of %d bytes", ErrLimit, r.size)
+	}
+	return p, nil
 }
 
 // frames is how many frames packets give behind a block of size prev, and the size of their last

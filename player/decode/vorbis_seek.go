@@ -161,13 +161,13 @@ func (v *vorbisCodec) toEnd(l *vorbisLink) error {
 			n, last := l.setup.frames(v.prev, v.pk.packets[v.next:])
 			v.pos, v.prev = v.pos+n, last
 		}
-		flags, end, told := v.pk.page.flags, v.pk.page.granule-l.base, v.pk.page.told()
+		end, told := v.pk.page.granule-l.base, v.pk.page.told()
 		err := v.pk.nextPage()
 		v.next = 0
 		switch {
 		case err == io.EOF, err == errOggLink:
 			v.endAt(l, before, end, told)
-			if flags&oggLast == 0 {
+			if !v.pk.ended {
 				v.warn("ended at frame %d without an end mark: the last page is lost", l.first+l.frames)
 			}
 			return nil

@@ -365,8 +365,9 @@ func TestVorbisEmptyEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := joinPages(append(testPages(t, joinPages(pages...)), empty)...)
-			_, got := decodeVorbis(t, file)
+			in, got := decodeVorbis(t, file)
 			same(t, "decoded", got, want)
+			checkWarning(t, in, "")
 			checkSeeksIn(t, file, got, 50)
 		})
 	}

@@ -118,7 +118,7 @@ func (w *wavFile) walk() error {
 		if err := w.note(id, chunk{body, size}); err != nil {
 			return err
 		}
-		if at, err = w.next(body + size); err != nil {
+		if at, err = w.next(body+size, size); err != nil {
 			return err
 		}
 	}
@@ -244,11 +244,10 @@ func (w *wavFile) readLong(c chunk) error {
 	return nil
 }
 
-// next is where the chunk behind a body that ends at end begins: behind the pad byte of an odd
-// body, but for writers that leave it out.
-func (w *wavFile) next(end int64) (int64, error) {
-	odd := (end - wavHead) & 1
-	if odd == 0 {
+// next is where the chunk behind a body of size bytes that ends at end begins: behind the pad byte
+// of an odd body, but for writers that leave it out.
+func (w *wavFile) next(end, size int64) (int64, error) {
+	if size&1 == 0 {
 		return end, nil
 	}
 	var pad [1]byte

@@ -38,9 +38,7 @@ type testChunk struct {
 }
 
 func (w wavSpec) bytes() []byte {
-	if w.order == nil {
-		w.order = binary.LittleEndian
-	}
+	w = w.withOrder()
 	if w.form == "" {
 		w.form = "RIFF"
 	}
@@ -56,6 +54,14 @@ func (w wavSpec) bytes() []byte {
 	out := b.Bytes()
 	w.order.PutUint32(out[4:], uint32(len(out)-8))
 	return out
+}
+
+// withOrder is w with the usual byte order filled in.
+func (w wavSpec) withOrder() wavSpec {
+	if w.order == nil {
+		w.order = binary.LittleEndian
+	}
+	return w
 }
 
 func (w wavSpec) told() uint32 { return uint32(max(w.claim, 0)) }

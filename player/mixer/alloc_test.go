@@ -14,7 +14,8 @@ func TestAllocs(t *testing.T) {
 	allocs := testing.AllocsPerRun(500, func() {
 		a, _ := m.PlayPCM(p, Params{Start: 3, Pan: 0.3})
 		b, _ := m.PlayPCM(q, Params{At: m.Time() + 100, Loop: &Loop{Count: 2}})
-		c, _ := m.PlayFeed(feed, Params{FadeIn: 100})
+		c, _ := m.PlayFeed(feed, Params{FadeIn: 100, Curve: Decibels, Pitch: 1.5})
+		d, _ := m.PlayPCM(q, Params{After: a, Pitch: 0.3})
 		m.Mix(block)
 		m.SetGain(a, -3)
 		m.Seek(a, 1000)
@@ -26,7 +27,11 @@ func TestAllocs(t *testing.T) {
 		m.Stop(a, 0)
 		m.Stop(c, 10)
 		m.Stop(b, 0)
+		m.Fade(d, Fade{Gain: -3, Frames: 50, Curve: EqualPower})
+		m.SetPitch(d, 2)
 		m.Stream(samples)
+		m.Mix(block)
+		m.Stop(d, 0)
 		m.Mix(block)
 		m.State(b)
 		m.Stats()
@@ -35,7 +40,7 @@ func TestAllocs(t *testing.T) {
 	if allocs != 0 {
 		t.Errorf("%v allocations a round, want 0", allocs)
 	}
-	if n < 1400 {
+	if n < 1900 {
 		t.Errorf("only %d voices ended: the test does not do what it should", n)
 	}
 }

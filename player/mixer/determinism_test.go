@@ -39,7 +39,7 @@ func runScript(t *testing.T, seed uint64, size func(*rand.Rand) int) []float32 {
 	for range 40 {
 		s.play(rnd.Int64N(6000))
 		for range rnd.IntN(12) {
-			s.steer(rnd.Int64N(6000))
+			s.steer(1 + rnd.Int64N(5999))
 		}
 	}
 	sizes := rand.New(rand.NewPCG(seed, 1))

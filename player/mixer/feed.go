@@ -50,6 +50,7 @@ func (m *Mixer) draw(v *voice, n int) int {
 		got = min(max(got, 0), n)
 		mend(in[:v.samples(got)])
 	}
+	f.over = f.ended
 	if got < n || f.dry || f.in.moving() || f.out.moving() {
 		n = m.patch(v, in, got)
 	}

@@ -61,6 +61,7 @@ type modelVoice struct {
 	step, by, goal int64       // 2^-32 frames a frame
 	steps          int         // until it is goal
 	begun, heard   bool
+	closed         bool
 	paused, ending bool
 	over           bool
 	jump           int // frames of the dip done
@@ -69,8 +70,9 @@ type modelVoice struct {
 }
 
 type place struct {
-	pos, turns, loops int
-	frac              int64
+	pos, turns int
+	seam       bool // come from the loop's end
+	frac       int64
 }
 
 type model struct {
@@ -124,6 +126,7 @@ func (m *model) play(p *PCM, o Params) *modelVoice {
 func (v *modelVoice) frames() int { return int(v.sound.Frames()) }
 
 func (v *modelVoice) keep(l Loop) {
+	v.closed = false
 	v.start, v.end, v.turns, v.old.turns = int(l.Start), int(l.End), l.Count-1, 0
 	if v.end == 0 || v.end > v.frames() {
 		v.end = v.frames()
@@ -176,6 +179,7 @@ func (m *model) fadeTo(v *modelVoice, f Fade) {
 }
 
 func (m *model) setPitch(v *modelVoice, pitch float64) {
+	v.closed = false
 	v.goal = int64(math.Round(pitch * one))
 	v.steps, v.by = m.ramp, (v.goal-v.step)/int64(m.ramp)
 	if !v.heard || v.still() {
@@ -185,7 +189,8 @@ func (m *model) setPitch(v *modelVoice, pitch float64) {
 
 func (m *model) seek(v *modelVoice, frame int) {
 	old := v.place
-	v.pos, v.frac = frame, 0
+	v.pos, v.frac, v.seam = frame, 0, false
+	v.closed = false
 	switch {
 	case !v.heard:
 		if frame > 0 && !v.fade.moving() {
@@ -216,10 +221,11 @@ func (v *modelVoice) step1(p *place) {
 	}
 	inside := p.pos < v.end
 	p.pos++
+	p.seam = false
 	if p.turns != 0 && inside && p.pos == v.end {
 		p.pos = v.start
 		p.turns--
-		p.loops++
+		p.seam = true
 	}
 }
 
@@ -250,9 +256,12 @@ func (m *model) check(v *modelVoice) {
 		v.away = false
 	}
 	last := !v.feed && v.turns == 0 && v.remaining() <= v.left // of a feed it is not known
-	if v.left > 0 && v.left < m.ramp && !last && !(v.ending && v.fade.n-v.fade.k <= v.left+1) {
-		v.ending = true
-		v.fade.start(0, v.left+1, Smooth)
+	if v.left > 0 && v.left < m.ramp && !v.closed && !v.over {
+		v.closed = true
+		if !last && !(v.ending && v.fade.n-v.fade.k <= v.left+1) {
+			v.ending = true
+			v.fade.start(0, v.left+1, Smooth)
+		}
 	}
 	v.over = v.ending && !v.fade.moving() || v.left == 0 || v.pos >= v.frames() && !v.away
 }
@@ -296,7 +305,7 @@ func (m *model) frame(v *modelVoice) (out [2]float64) {
 // value is the sound at a place, between its frames the cubic with Catmull and Rom's tangents.
 func (v *modelVoice) value(p place, side int) float64 {
 	back := p.pos - 1
-	if p.loops > 0 && p.pos == v.start {
+	if p.seam {
 		back = v.end - 1
 	}
 	a, b := v.sample(back, side), v.sample(p.pos, side)
@@ -320,18 +329,29 @@ func (v *modelVoice) sample(pos, side int) float64 {
 	return float64(v.sound.F32[i])
 }
 
-func (m *model) mix() (out [2]float64) {
+// handOver begins the voices whose turn it is in their queue.
+func (m *model) handOver() {
 	for _, v := range m.voices {
 		for v.before != nil && v.before.over {
-			v.before = v.before.before
-			v.begun = v.before == nil
+			if v.before = v.before.before; v.before == nil && !v.over {
+				v.begun = true
+				m.check(v)
+			}
 		}
 	}
+}
+
+func (m *model) mix() (out [2]float64) {
+	for _, v := range m.voices {
+		m.check(v)
+	}
+	m.handOver()
 	for _, v := range m.voices {
 		f := m.frame(v)
 		out[0] += f[0]
 		out[1] += f[1]
 	}
+	m.handOver()
 	g := m.master.next()
 	return [2]float64{out[0] * g, out[1] * g}
 }
@@ -416,7 +436,7 @@ func (s *script) lastBehind(v *modelVoice) *modelVoice {
 	return v
 }
 
-func (s *script) pitch() float64 { return math.Exp(s.rnd.NormFloat64()) }
+func (s *script) pitch() float64 { return math.Exp(s.rnd.Float64()*6 - 3) }
 
 func (s *script) ramp() int { return max(s.r.Rate()/200, 1) }
 
@@ -514,7 +534,7 @@ func againstModel(t *testing.T, rate int, seed uint64) bool {
 	for range 25 {
 		s.play(rnd.Int64N(length))
 		for range rnd.IntN(12) {
-			s.steer(rnd.Int64N(length))
+			s.steer(1 + rnd.Int64N(length-1))
 		}
 	}
 	slices.SortStableFunc(s.acts, func(a, b act) int { return int(a.frame - b.frame) })
@@ -530,7 +550,7 @@ func againstModel(t *testing.T, rate int, seed uint64) bool {
 			s.acts = s.acts[1:]
 		}
 		for side, want := range m.mix() {
-			if x := float64(got[2*int(frame)+side]); math.Abs(x-want) > 3e-5 {
+			if x := float64(got[2*int(frame)+side]); math.Abs(x-want) > 1e-4 {
 				t.Errorf("frame %d, side %d: %v, want %v", frame, side, x, want)
 				return false
 			}

@@ -39,15 +39,23 @@ func dipTable(rate, ramp int) (w []float32, half int) {
 	return w, h
 }
 
-// smooth holds sin²(πx/2) for moves of any length, at x = i/smoothSteps, with one more entry so
+// quarter holds sin(πx/2) for moves of any length, at x = i/quarterSteps, with one more entry so
 // that the last interval needs no test.
-const smoothSteps = 1024
+const quarterSteps = 1024
 
-var smooth = func() (t [smoothSteps + 2]float32) {
-	copy(t[1:], raisedCosine(smoothSteps))
-	t[smoothSteps+1] = 1
+var quarter = func() (t [quarterSteps + 2]float32) {
+	for i := range t {
+		t[i] = float32(math.Sin(math.Pi / 2 * float64(i) / quarterSteps))
+	}
 	return t
 }()
+
+// sine is sin(πx/2), for x from 0 to 1.
+func sine(x float32) float32 {
+	x *= quarterSteps
+	i := min(int(x), quarterSteps)
+	return quarter[i] + float32((x-float32(i))*(quarter[i+1]-quarter[i]))
+}
 
 // A span counts the frames of a move: k of n are done. At rest k == n.
 type span struct{ k, n int }
@@ -90,7 +98,7 @@ type move struct {
 	span
 	curve    Curve
 	from, to float32
-	by       float32 // what the curve multiplies: a difference of amplitudes, of powers, or a logarithm
+	by       float32 // to - from, or on a curve in decibels the logarithm of their ratio
 }
 
 // rest is a gain that does not move.
@@ -112,13 +120,9 @@ func (m *move) start(to float32, n int, curve Curve, w []float32) {
 		return
 	}
 	m.n, m.curve, m.from = n, curve, from
-	switch curve {
-	case EqualPower:
-		m.by = to*to - from*from
-	case Decibels:
+	m.by = to - from
+	if curve == Decibels {
 		m.by = float32(math.Log(float64(max(to, fadeFloor) / max(from, fadeFloor))))
-	default:
-		m.by = to - from
 	}
 }
 
@@ -139,23 +143,17 @@ func (m *move) value(k int, w []float32) float32 {
 	case Linear:
 		return m.from + float32(m.by*x)
 	case EqualPower:
-		power := float32(m.from*m.from) + float32(m.by*raised(x))
-		return float32(math.Sqrt(float64(max(power, 0))))
+		a, b := m.from*sine(1-x), m.to*sine(x)
+		return float32(math.Sqrt(float64(float32(a*a) + float32(b*b))))
 	case Decibels:
 		return max(m.from, fadeFloor) * float32(math.Exp(float64(m.by*x)))
 	}
-	return m.from + float32(m.by*raised(x))
+	s := sine(x)
+	return m.from + float32(m.by*float32(s*s))
 }
 
 // short reports that the move follows w, the curve of the default ramp.
 func (m *move) short(w []float32) bool { return m.n == len(w) && m.curve == Smooth }
-
-// raised is sin²(πx/2), from the table.
-func raised(x float32) float32 {
-	x *= smoothSteps
-	i := min(int(x), smoothSteps)
-	return smooth[i] + float32((x-float32(i))*(smooth[i+1]-smooth[i]))
-}
 
 // scale multiplies the gains of the next len(g) frames by the move.
 func (m *move) scale(g []frame, w []float32) {

@@ -48,7 +48,7 @@ func commandAway(t *testing.T, m *Mixer, rnd *rand.Rand, sounds []*PCM) (started
 	var mine []Voice
 	for range 2000 {
 		if rnd.IntN(4) == 0 || len(mine) == 0 {
-			v, err := m.PlayPCM(sounds[rnd.IntN(len(sounds))], Params{Gain: -10, At: m.Time() + rnd.Int64N(300), Start: rnd.Int64N(50)})
+			v, err := m.PlayPCM(sounds[rnd.IntN(len(sounds))], Params{Gain: -10, At: m.Time() + rnd.Int64N(300), Start: rnd.Int64N(50), After: Voice(rnd.Uint64N(2)) * last(mine)})
 			if err == nil {
 				mine = append(mine, v)
 				started++
@@ -56,7 +56,7 @@ func commandAway(t *testing.T, m *Mixer, rnd *rand.Rand, sounds []*PCM) (started
 			continue
 		}
 		v := mine[rnd.IntN(len(mine))]
-		switch rnd.IntN(8) {
+		switch rnd.IntN(10) {
 		case 0:
 			m.SetGain(v, -rnd.Float64()*20)
 		case 1:
@@ -70,6 +70,10 @@ func commandAway(t *testing.T, m *Mixer, rnd *rand.Rand, sounds []*PCM) (started
 			m.Resume(v)
 		case 5:
 			m.SetMaster(-rnd.Float64())
+		case 6:
+			m.SetPitch(v, 0.1+rnd.Float64())
+		case 7:
+			m.Fade(v, Fade{Gain: -rnd.Float64(), Frames: rnd.IntN(500), Curve: Curve(rnd.IntN(4))})
 		default:
 			if s := m.State(v); s.Ended && (s.Playing || s.Paused || s.Waiting || s.Position != 0) || s.Playing && s.Paused || s.Position > 3000 {
 				t.Errorf("a state that cannot be: %+v", s)
@@ -116,4 +120,12 @@ func TestSnapshotIsConsistent(t *testing.T) {
 	}
 	done.Store(true)
 	readers.Wait()
+}
+
+// last is the newest of the voices, 0 if there is none.
+func last(mine []Voice) Voice {
+	if len(mine) == 0 {
+		return 0
+	}
+	return mine[len(mine)-1]
 }

@@ -142,6 +142,6 @@ func (m *Mixer) steer(v *voice, c *command) {
 	case opLoop:
 		v.keepTo(Loop{c.n[0], c.n[1], int(c.n[2])})
 	case opUnloop:
-		v.at.turns = 0
+		v.at.turns, v.closed = 0, false
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// sine is a tone of 100 Hz at amplitude 1/2, stereo, as int16 or float32.
-func sine(rate int, wide bool) *PCM {
+// sineTone is a tone of 100 Hz at amplitude 1/2, stereo, as int16 or float32.
+func sineTone(rate int, wide bool) *PCM {
 	p := tone(100, float64(rate), 2, rate)
 	if wide {
 		for i := range p.F32 {
@@ -69,7 +69,7 @@ func TestNoSteps(t *testing.T) {
 			if !wide && rate != 48000 {
 				continue
 			}
-			p := sine(rate, wide)
+			p := sineTone(rate, wide)
 			for name, do := range transitions {
 				t.Run(fmt.Sprintf("%d/%v/%s", rate, wide, name), func(t *testing.T) {
 					own, _ := largestStep(float(&PCM{Channels: 2, S16: p.S16}).F32)
@@ -96,7 +96,7 @@ func TestNoSteps(t *testing.T) {
 
 // The same for starts: within a sound they fade in, at its first frame they do not.
 func TestNoStepAtStart(t *testing.T) {
-	p := sine(48000, true)
+	p := sineTone(48000, true)
 	own, _ := largestStep(p.F32)
 	for phase := range 32 {
 		for _, fade := range []int{0, 100, 240, 5000} {
@@ -127,7 +127,7 @@ func TestNoStepAtStart(t *testing.T) {
 
 // Ended by its length a voice takes no step either.
 func TestNoStepAtLength(t *testing.T) {
-	p := sine(48000, true)
+	p := sineTone(48000, true)
 	own, _ := largestStep(p.F32)
 	for n := 1000; n < 1480; n += 15 {
 		r := newRig(t, Config{})

@@ -19,6 +19,7 @@ type voice struct {
 	frames int64 // of the PCM
 	loop   Loop
 	left   int64 // frames still to be played; below 0 = no limit
+	closed bool  // it was decided how the last of them go
 
 	speed speed
 	level float32
@@ -36,6 +37,7 @@ type cursor struct {
 	frac  int64 // of one: how far beyond pos, where the pitch is not 1
 	turns int64 // times that the loop is still to be turned back; below 0 = for ever
 	loops int64 // times that it was
+	seam  bool  // at the loop's start and come from its end
 }
 
 // A jump is a seek on its way. The voice is at its new place from the start, and heard there from
@@ -137,7 +139,8 @@ func (v *voice) stop(n int, shape Curve, curve []float32) {
 func (v *voice) seekTo(frame int64, m *Mixer) {
 	j := &v.jump
 	old := v.at
-	v.at.pos, v.at.frac = frame, 0
+	v.at.pos, v.at.frac, v.at.seam = frame, 0, false
+	v.closed = false
 	switch {
 	case !v.heard:
 		if frame > 0 && !v.fade.moving() {
@@ -157,6 +160,7 @@ func (v *voice) seekTo(frame int64, m *Mixer) {
 
 // keepTo sets the loop.
 func (v *voice) keepTo(l Loop) {
+	v.closed = false
 	v.loop, v.at.turns, v.jump.old.turns = l, int64(l.Count)-1, 0
 	if v.loop.End == 0 || v.loop.End > v.frames {
 		v.loop.End = v.frames
@@ -198,7 +202,7 @@ func (v *voice) step(c *cursor, n int64) {
 		k := min(n, end-c.pos)
 		c.pos += k
 		n -= k
-		if c.turns != 0 && c.pos == end && end == v.loop.End {
+		if c.seam = c.turns != 0 && c.pos == end && end == v.loop.End; c.seam {
 			c.pos = v.loop.Start
 			c.loops++
 			c.turns = max(c.turns-1, min(c.turns, -1))
@@ -214,15 +218,17 @@ func (v *voice) turn(m *Mixer) (on bool) {
 	if v.jump.k == m.half-1 {
 		v.jump.away = false
 	}
-	if v.left > 0 && v.left < int64(len(m.curve)) {
+	if v.left > 0 && v.left < int64(len(m.curve)) && !v.closed {
 		v.close(m.curve)
 	}
 	return v.feed != nil || v.at.pos < v.frames || v.jump.away
 }
 
 // close fades the last frames of a voice of limited length, so that the first frame behind them
-// would be silent, unless the sound ends with them or they are fading out sooner anyway.
+// would be silent, unless the sound ends with them or they are fading out sooner anyway. What
+// moves the end of the sound has it decided anew.
 func (v *voice) close(curve []float32) {
+	v.closed = true
 	ends := v.feed == nil && v.at.turns == 0 && v.remaining() <= v.left
 	if ends || v.ending && int64(v.fade.n-v.fade.k) <= v.left+1 {
 		return

@@ -5,12 +5,14 @@
 // [Decoder.Read] decodes, [Decoder.SeekTo] goes to any frame exactly, that is what Read gives then is
 // bit for bit what it would have given without it, and [Decoder.Frames] counts what there is.
 //
-// The two meanings of frame: a frame of the stream is a header with its data, and decodes to 576 or
-// 1152 frames of sound, which are one sample for each channel. Where the comments say frame without
-// more, in the exported names always, it is one of sound.
+// The word frame has two meanings. A frame of the stream is a header with its data. It decodes to 576
+// or 1152 frames of sound, each of them one sample for each channel. In the exported names and their
+// comments a frame is one of sound.
 //
-// Nothing but the bytes themselves is believed. Damage costs the frames that it hit; [Decoder.Warnings]
-// tells what was found. Layers I and II are recognised and refused.
+// Nothing but the bytes themselves is believed. Damage costs the frames of the stream that it hit and
+// those that need them: they give no sound, so that what follows comes earlier. [Decoder.Warnings]
+// tells what was found. Where the sampling frequency or the number of channels changes the sound ends,
+// with a warning. Layers I and II are recognised and refused.
 //
 // How a frame becomes sound is told in the order of the files header.go, sideinfo.go, scalefac.go,
 // huffman.go, stereo.go, hybrid.go, imdct.go and synthesis.go; how frames are found is in tags.go,
@@ -200,9 +202,7 @@ func (d *Decoder) advance() error {
 // filter banks still hold, as long as that is sound.
 func (d *Decoder) decodeNext() error {
 	d.outPos, d.outLen = 0, 0
-	if err := d.table.note(&d.stream, &d.cur); err != nil && err != errUnfit {
-		return err
-	}
+	d.table.note(&d.stream, &d.cur) // if the table does not fit it is gone now, which harms nobody here
 	for {
 		before := d.cur
 		f, err := d.cur.next(&d.stream)

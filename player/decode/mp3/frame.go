@@ -1,5 +1,7 @@
 package mp3
 
+import "sync"
+
 // maxReservoir is how far main_data_begin can reach back.
 const maxReservoir = 1<<9 - 1
 
@@ -98,3 +100,12 @@ func (d *frameDecoder) decodeSilence(h header, out []float32) {
 		}
 	}
 }
+
+// buildTables makes the tables that are too large to be made when the program starts. Every decoder
+// calls it before anything else.
+var buildTables = sync.OnceFunc(func() {
+	buildPow43()
+	buildHuffman()
+	buildWindows()
+	buildSynthesis()
+})

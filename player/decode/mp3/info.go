@@ -32,10 +32,10 @@ type info struct {
 	padding int
 }
 
-// decoderDelay is how late a Layer III decoder is, which LAME's delay leaves out: 481 frames for the
-// pair of polyphase filter banks, whose window is 512 long with 31 of them shared by a slot, and 48
-// for the half of a block and the slots that the MDCT waits for, as its makers count. LAME calls
-// it DECDELAY and takes 528, and sound begins with the sample behind it.
+// decoderDelay is how much of the delay is the decoder's, which LAME's extension leaves out. The filter
+// banks of encoder and decoder delay together by 1057 frames: 481 for the polyphase pair, whose window
+// of 512 moves by 32, and 576 for the overlap of the MDCT. LAME counts half of that as the
+// decoder's, 528 (its DECDELAY), and the odd one.
 const decoderDelay = 528 + 1
 
 const (

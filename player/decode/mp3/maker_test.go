@@ -33,16 +33,6 @@ func (w *bitWriter) putBool(v bool) {
 	}
 }
 
-// putBits appends the bits of o.
-func (w *bitWriter) putBits(o *bitWriter) {
-	r := bitReader{buf: o.b}
-	for left := o.n; left > 0; {
-		n := min(left, 24)
-		w.put(r.bits(n), n)
-		left -= n
-	}
-}
-
 // codeWord is a code word of a Huffman table.
 type codeWord struct {
 	code uint32
@@ -81,6 +71,8 @@ var wordsOf = func() (all [32]map[byte]codeWord) {
 	}
 	return all
 }()
+
+var quadWords = codeWords(quadLeavesA)
 
 // kind says what a made stream is like.
 type kind struct {
@@ -405,7 +397,7 @@ func (m *maker) quad(w *bitWriter, table int) {
 	if table == 1 {
 		w.put(uint32(^values&15), 4)
 	} else {
-		word := codeWords(quadLeavesA)[values]
+		word := quadWords[values]
 		w.put(word.code, word.bits)
 	}
 	for i := range 4 {
@@ -418,13 +410,10 @@ func (m *maker) quad(w *bitWriter, table int) {
 // infoFrame makes an info frame for a stream of this kind.
 func (k kind) infoFrame(name string, frames, size, delay, padding int) []byte {
 	h := k.header()
-	if h.free() {
-		h |= 9 << 12
+	if k.bitrate == 15 || k.bitrate > 0 && k.bitrate < 8 {
+		h = h&^(15<<12) | 9<<12 // so that there is room
 	}
-	if k.bitrate == 15 || k.bitrate < 8 {
-		h = h&^(15<<12) | 9<<12
-	}
-	b := make([]byte, h.size(0))
+	b := make([]byte, h.size(k.freeSize))
 	binary.BigEndian.PutUint32(b, uint32(h))
 	x := b[h.mainStart():]
 	copy(x, name)

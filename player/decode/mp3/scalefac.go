@@ -1,5 +1,7 @@
 package mp3
 
+import "math"
+
 // Scale factors: how much each band was lowered before it was quantised (ISO/IEC 11172-3, 2.4.1.7
 // and 2.4.2.7, "scalefac"; ISO/IEC 13818-3, 2.4.3.2).
 
@@ -147,3 +149,11 @@ var quarterPowers = buildQuarterPowers()
 const quarterBias = 210 + 4*(31+3) + 8*7
 
 func quarterPower(quarters int) float32 { return quarterPowers[quarters+quarterBias] }
+
+// buildQuarterPowers makes the table of quarterPower up to the highest global gain.
+func buildQuarterPowers() (t [quarterBias + 255 - 210 + 1]float32) {
+	for i := range t {
+		t[i] = float32(math.Exp2(float64(i-quarterBias) / 4))
+	}
+	return t
+}

@@ -28,7 +28,6 @@ func (a anchor) cursor(i int) cursor {
 type seekTable struct {
 	anchors []anchor
 	total   int64 // decodable frames of the stream, -1 where not known yet
-
 }
 
 var errUnfit = fmt.Errorf("mp3: the seek table does not fit, or the file has changed: %w", ErrCorrupt)
@@ -167,7 +166,7 @@ func (d *Decoder) SeekTo(frame int64) error {
 
 // checkRange tells whether frame, which is in frame n of the stream, is in the sound.
 func (d *Decoder) checkRange(frame, n int64) error {
-	if frame < 0 {
+	if most := d.stream.src.size * 2 * granuleSize; frame < 0 || frame > most { // no byte holds a frame of the stream
 		return fmt.Errorf("mp3: seek to frame %d: %w", frame, ErrRange)
 	}
 	if err := d.scan((n+paddingFrames)/anchorEvery + 1); err != nil || d.table.total < 0 {
