@@ -96,10 +96,9 @@ func or[T comparable](v, zero T) T {
 
 // A Player plays sounds out of one file system. It is a beep.Streamer of endless length.
 type Player struct {
-	opt  Options
-	fsys fs.FS
-	mix  *mixer.Mixer
-	dev  output.Device // nil without one
+	opt Options
+	mix *mixer.Mixer
+	dev output.Device // nil without one
 
 	wake     chan struct{} // tells the pump that a block was mixed
 	quit     chan struct{} // closed by Close
@@ -110,7 +109,8 @@ type Player struct {
 
 	mu     sync.Mutex // guards what follows
 	closed bool
-	sounds map[string]*Sound         // loaded, by the name they were asked for
+	fsys   fs.FS
+	sounds map[soundKey]*Sound       // loaded, by what they were asked for
 	live   map[mixer.Voice]*playback // what the mixer plays
 	ended  [64]mixer.Voice           // scratch of reap
 	due    []*stream                 // scratch of refill, whose goroutine alone uses it
@@ -126,7 +126,7 @@ func New(fsys fs.FS, opt *Options) *Player {
 		mix:    mixer.New(mixer.Config{Rate: o.Rate, Voices: o.Voices}),
 		wake:   make(chan struct{}, 1),
 		quit:   make(chan struct{}),
-		sounds: map[string]*Sound{},
+		sounds: map[soundKey]*Sound{},
 		live:   map[mixer.Voice]*playback{},
 	}
 	if !o.InStep {

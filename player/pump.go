@@ -16,6 +16,7 @@ const stallAfter = 5 * time.Second
 type playback struct {
 	id     atomic.Uint64 // the mixer.Voice, once it has started
 	voice  *Voice
+	asset  *asset
 	stream *stream // nil for a clip
 	from   int64   // the sound's frame at which it starts
 }
@@ -91,7 +92,7 @@ func (p *Player) start(b *playback, m mixer.Params) (err error) {
 	if b.stream != nil {
 		id, err = p.mix.PlayFeed(b.stream, m)
 	} else {
-		id, err = p.mix.PlayPCM(&b.voice.sound.clip.pcm, m)
+		id, err = p.mix.PlayPCM(&b.asset.clip.pcm, m)
 	}
 	if err != nil {
 		return err

@@ -1,8 +1,11 @@
 package player
 
 import (
+	"errors"
 	"fmt"
-	"math"
+	"io/fs"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,27 +22,18 @@ const (
 )
 
 // A Sound is a loaded sound: a clip in memory, or a file that streams. It can be played many times
-// at once.
+// at once. What it plays may be exchanged: see Player.Reload.
 type Sound struct {
 	p     *Player
 	name  string
-	ready chan struct{} // closed once what follows up to mu is set
+	mode  Mode
+	ready chan struct{} // closed once cur and err are set for the first time
 	err   error
-	info  decode.Info
-	clip  *Clip   // nil for a streamed sound
-	src   *source // nil for a clip
 
-	measured sync.Once
-	frames   int64
-
-	mu    sync.Mutex // guards what follows
-	refs  int        // loads not yet unloaded
-	using int        // streams that play
-	spare []*stream  // that play no more and can be rewound
+	mu   sync.Mutex // guards what follows
+	cur  *asset
+	refs int // loads not yet unloaded
 }
-
-// spares is how many streams a sound keeps open for the next play.
-const spares = 2
 
 // Load opens the sound called name and makes it ready to start with the next block: a clip is
 // decoded, a stream has its first blocks decoded. Loading a name again gives the same Sound; each
@@ -50,17 +44,17 @@ func (p *Player) Load(name string, mode Mode) (*Sound, error) {
 		p.mu.Unlock()
 		return nil, ErrClosed
 	}
-	key := fmt.Sprintf("%d:%s", mode, name)
+	key, fsys := soundKey{name, mode}, p.fsys
 	s, loaded := p.sounds[key]
 	if loaded {
 		s.retain()
 	} else {
-		s = &Sound{p: p, name: name, ready: make(chan struct{}), refs: 1}
+		s = &Sound{p: p, name: name, mode: mode, ready: make(chan struct{}), refs: 1}
 		p.sounds[key] = s
 	}
 	p.mu.Unlock()
 	if !loaded {
-		s.err = s.load(mode)
+		s.cur, s.err = p.open(fsys, name, mode)
 		close(s.ready)
 		p.dropIfClosed(s)
 	}
@@ -70,6 +64,12 @@ func (p *Player) Load(name string, mode Mode) (*Sound, error) {
 		return nil, fmt.Errorf("player: load %q: %w", name, s.err)
 	}
 	return s, nil
+}
+
+// soundKey is what a loaded sound is found by.
+type soundKey struct {
+	name string
+	mode Mode
 }
 
 // dropIfClosed gives up a sound that was loaded while the player closed.
@@ -82,103 +82,40 @@ func (p *Player) dropIfClosed(s *Sound) {
 	}
 }
 
-// load opens the file and decides how it is kept.
-func (s *Sound) load(mode Mode) error {
-	src, err := openSource(s.p.fsys, s.name)
-	if err != nil {
-		return err
-	}
-	s.src = src
-	dec, err := decode.Open(src, src.size, nil)
-	if err != nil {
-		src.Close()
-		return err
-	}
-	defer dec.Close()
-	s.info = dec.Info()
-	if mode == Memory || mode == Auto && s.short(dec) {
-		s.clip, err = newClip(dec, s.p.Rate(), s.p.opt.MaxClip)
-		s.info, s.src = dec.Info(), nil
-		src.Close()
-		return err
-	}
-	st, err := newStream(s)
-	if err == nil {
-		err = st.rewind(0, nil)
-	}
-	if err != nil {
-		src.Close()
-		return err
-	}
-	s.spare = append(s.spare, st)
-	return nil
-}
-
-// short reports whether Auto keeps the sound in memory.
-func (s *Sound) short(dec *decode.Stream) bool {
-	if s.info.Format != "wav" && s.info.Format != "flac" {
-		return false
-	}
-	frames := int64(dec.Len())
-	width := int64(4)
-	if dec.Int16() {
-		width = 2
-	}
-	return frames <= int64(s.p.opt.ClipTime.Seconds()*float64(s.info.Rate)) &&
-		frames*width*int64(min(s.info.Channels, 2)) <= s.p.opt.ClipBytes
+// asset is what the sound plays now. It stays what it is while the sound is exchanged.
+func (s *Sound) asset() *asset {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cur
 }
 
 // Name is the name that the sound was loaded by.
 func (s *Sound) Name() string { return s.name }
 
 // Info is what is known of the sound; see decode.Info.
-func (s *Sound) Info() decode.Info { return s.info }
+func (s *Sound) Info() decode.Info { return s.asset().info }
 
 // Clip is the sound in memory, nil where it streams.
-func (s *Sound) Clip() *Clip { return s.clip }
+func (s *Sound) Clip() *Clip { return s.asset().clip }
 
 // Frames is the sound's exact length in frames at its own rate. Where the file does not tell it,
 // the first call looks through the whole file.
-func (s *Sound) Frames() int64 {
-	s.measured.Do(func() {
-		s.frames = s.info.Frames
-		if s.frames >= 0 {
-			return
-		}
-		if src := s.hold(); src != nil {
-			defer s.putBack(nil)
-			if dec, err := decode.Open(src, src.size, nil); err == nil {
-				s.frames = int64(dec.Len())
-				dec.Close()
-			}
-		}
-	})
-	return max(s.frames, 0)
-}
+func (s *Sound) Frames() int64 { return s.asset().length() }
 
 // Duration is the sound's length in time; it measures as Frames does.
-func (s *Sound) Duration() time.Duration { return s.span(s.Frames()) }
+func (s *Sound) Duration() time.Duration {
+	a := s.asset()
+	return time.Duration(float64(a.length()) / float64(a.info.Rate) * float64(time.Second))
+}
 
 // At is the frame that stands at a time of the sound.
-func (s *Sound) At(t time.Duration) int64 {
-	return int64(math.Round(t.Seconds() * float64(s.info.Rate)))
-}
-
-// span is how long so many of the sound's frames take.
-func (s *Sound) span(frames int64) time.Duration {
-	return time.Duration(float64(frames) / float64(s.info.Rate) * float64(time.Second))
-}
-
-// scaled turns frames of the sound into the mixer's.
-func (s *Sound) scaled(frames int64) int64 {
-	return (frames*int64(s.p.Rate()) + int64(s.info.Rate)/2) / int64(s.info.Rate)
-}
+func (s *Sound) At(t time.Duration) int64 { return s.asset().at(t) }
 
 // Loop is the first loop region that the file tells, for Params.Loop; without one it is the whole
 // sound. It plays for ever; set Count for a number of times.
 func (s *Sound) Loop() *Loop {
-	if len(s.info.Loops) > 0 {
-		return &Loop{Start: s.info.Loops[0].Start, End: s.info.Loops[0].End}
+	if loops := s.asset().info.Loops; len(loops) > 0 {
+		return &Loop{Start: loops[0].Start, End: loops[0].End}
 	}
 	return &Loop{}
 }
@@ -186,27 +123,27 @@ func (s *Sound) Loop() *Loop {
 // Unload gives the sound up. Its memory and its file go with the last Unload and the last voice
 // that plays it; voices play on.
 func (s *Sound) Unload() {
-	s.p.forget(s)
-	s.settle()
+	if s.p.forget(s) {
+		s.asset().retire()
+	}
 }
 
-// forget takes back one reference, and the sound off the list with the last one.
-func (p *Player) forget(s *Sound) {
+// forget takes back one reference, and with the last one the sound off the list, and reports that.
+func (p *Player) forget(s *Sound) (last bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.refs > 0 {
-		s.refs--
+	if s.refs == 0 {
+		return false
 	}
-	if s.refs > 0 {
-		return
+	if s.refs--; s.refs > 0 {
+		return false
 	}
-	for key, at := range p.sounds {
-		if at == s {
-			delete(p.sounds, key)
-		}
+	if key := (soundKey{s.name, s.mode}); p.sounds[key] == s {
+		delete(p.sounds, key)
 	}
+	return true
 }
 
 func (s *Sound) retain() {
@@ -219,79 +156,99 @@ func (s *Sound) retain() {
 func (s *Sound) drop() {
 	s.mu.Lock()
 	s.refs = 0
+	a := s.cur
 	s.mu.Unlock()
-	s.settle()
+	if a != nil {
+		a.retire()
+	}
 }
 
-// take gives a stream that is ready at frame.
-func (s *Sound) take(frame int64, loop *Loop) (*stream, error) {
-	if s.hold() == nil {
-		return nil, ErrClosed
-	}
-	st, err := s.spared(), error(nil)
-	if st == nil {
-		st, err = newStream(s)
-	}
-	if err == nil {
-		err = st.rewind(frame, loop)
-	}
-	if err != nil {
-		if st != nil {
-			st.close()
+// ReloadOptions say what Player.Reload exchanges. The zero value exchanges everything, from its next
+// start on.
+type ReloadOptions struct {
+	// Names are the sounds that have changed, without regard to the case of A-Z; nil = all.
+	Names []string
+	// Crossfade has streams that play go over to the new bytes, at the same place, within that time.
+	// 0 lets them play on as they are.
+	Crossfade time.Duration
+}
+
+// Reload has the player take sounds from fsys from now on: those loaded later, and those loaded
+// already, which have been decoded anew when it returns. It is for packs that changed on disk. What
+// plays plays on as it was. Sounds that fsys does not have, or that cannot be decoded, stay as they
+// were; the error names them.
+func (p *Player) Reload(fsys fs.FS, o ReloadOptions) error {
+	var errs []error
+	for _, s := range p.exchange(fsys, o.Names) {
+		<-s.ready
+		a, err := p.open(fsys, s.name, s.mode)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("player: reload %q: %w", s.name, err))
+			continue
 		}
-		s.putBack(nil)
-		return nil, err
+		old := s.swap(a)
+		if o.Crossfade > 0 {
+			errs = append(errs, p.crossfade(s, old, a, o.Crossfade))
+		}
+		if old != nil {
+			old.retire()
+		}
 	}
-	return st, nil
+	return errors.Join(errs...)
 }
 
-// hold keeps the file open until putBack; nil says that it is closed.
-func (s *Sound) hold() *source {
+// exchange sets the file system, and returns the loaded sounds of the names.
+func (p *Player) exchange(fsys fs.FS, names []string) (loaded []*Sound) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil
+	}
+	p.fsys = fsys
+	for _, s := range p.sounds {
+		if names == nil || slices.ContainsFunc(names, func(n string) bool { return sameName(n, s.name) }) {
+			loaded = append(loaded, s)
+		}
+	}
+	return loaded
+}
+
+// sameName compares by bytes but for the case of A-Z, as packs do.
+func sameName(a, b string) bool {
+	fold := func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r | 0x20
+		}
+		return r
+	}
+	return strings.Map(fold, a) == strings.Map(fold, b)
+}
+
+// swap makes a what the sound plays, and returns what it played before. A sound that was unloaded
+// meanwhile gives a back at once.
+func (s *Sound) swap(a *asset) (old *asset) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.src != nil {
-		s.using++
+	if s.refs == 0 {
+		return a
 	}
-	return s.src
+	old, s.cur, s.err = s.cur, a, nil
+	return old
 }
 
-// spared is a stream that played before, nil where there is none.
-func (s *Sound) spared() (st *stream) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n := len(s.spare); n > 0 {
-		st, s.spare = s.spare[n-1], s.spare[:n-1]
+// crossfade moves the streams that play old over to a.
+func (p *Player) crossfade(s *Sound, old, a *asset, fade time.Duration) error {
+	p.mu.Lock()
+	var voices []*Voice
+	for _, b := range p.live {
+		if b.asset == old && b.stream != nil && b.voice.sound == s {
+			voices = append(voices, b.voice)
+		}
 	}
-	return st
-}
-
-// putBack keeps a stream for the next play, or closes it where the sound has enough of them or
-// is unloaded. nil only ends a hold.
-func (s *Sound) putBack(st *stream) {
-	s.mu.Lock()
-	s.using--
-	keep := st != nil && s.refs > 0 && len(s.spare) < spares && st.failure() == nil
-	if keep {
-		s.spare = append(s.spare, st)
+	p.mu.Unlock()
+	var errs []error
+	for _, v := range voices {
+		errs = append(errs, v.moveTo(a, fade))
 	}
-	s.mu.Unlock()
-	if st != nil && !keep {
-		st.close()
-	}
-	s.settle()
-}
-
-// settle closes the file once nobody can want it any more.
-func (s *Sound) settle() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.refs > 0 || s.using > 0 || s.src == nil {
-		return
-	}
-	for _, st := range s.spare {
-		st.close()
-	}
-	s.spare = nil
-	s.src.Close()
-	s.src = nil
+	return errors.Join(errs...)
 }

@@ -17,7 +17,7 @@ import (
 // run, or whoever pulls the player in step; everything else only reads the ring, the marks and the
 // failure.
 type stream struct {
-	sound *Sound
+	asset *asset
 	dec   *decode.Stream
 	res   *mixer.Resampler // nil at the mixer's rate
 	ring  *ring
@@ -47,21 +47,21 @@ type mark struct{ out, src int64 }
 // chunk is how many frames of the mixer one step aims at: short enough that no step is felt.
 const chunk = 2048
 
-func newStream(s *Sound) (*stream, error) {
-	dec, err := decode.Open(s.src, s.src.size, nil)
+func newStream(a *asset) (*stream, error) {
+	dec, err := decode.Open(a.src, a.src.size, nil)
 	if err != nil {
 		return nil, err
 	}
-	ch := min(s.info.Channels, 2)
-	to := s.p.Rate()
-	n := min(max(chunk*s.info.Rate/to, 1), chunk)
+	ch := min(a.info.Channels, 2)
+	to := a.p.Rate()
+	n := min(max(chunk*a.info.Rate/to, 1), chunk)
 	st := &stream{
-		sound: s, dec: dec,
+		asset: a, dec: dec,
 		in:   make([]float32, n*ch),
-		ring: newRing(s.p.aheadFrames(), ch),
+		ring: newRing(a.p.aheadFrames(), ch),
 	}
-	if s.info.Rate != to {
-		if st.res, err = mixer.NewResampler(s.info.Rate, to, ch); err != nil {
+	if a.info.Rate != to {
+		if st.res, err = mixer.NewResampler(a.info.Rate, to, ch); err != nil {
 			return nil, errors.Join(err, dec.Close())
 		}
 	}
@@ -98,7 +98,7 @@ func (s *stream) run() {
 	for {
 		select {
 		case <-s.quit:
-			s.sound.putBack(s)
+			s.asset.putBack(s)
 			return
 		case <-s.need:
 			s.fill(s.ring.size())
@@ -116,8 +116,8 @@ func (s *stream) poke() {
 
 // release gives the stream back to its sound once nothing plays it.
 func (s *stream) release() {
-	if s.sound.p.opt.InStep {
-		s.sound.putBack(s)
+	if s.asset.p.opt.InStep {
+		s.asset.putBack(s)
 		return
 	}
 	close(s.quit)
@@ -259,10 +259,10 @@ func (s *stream) mark() {
 	played := int64(s.ring.taken.Load())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.marks) > 1 && s.marks[1].out < played-10*int64(s.sound.p.Rate()) {
+	for len(s.marks) > 1 && s.marks[1].out < played-10*int64(s.asset.p.Rate()) {
 		s.marks = append(s.marks[:0], s.marks[1:]...)
 	}
-	s.marks = append(s.marks, mark{s.fed * int64(s.sound.p.Rate()) / int64(s.sound.info.Rate), s.next})
+	s.marks = append(s.marks, mark{s.fed * int64(s.asset.p.Rate()) / int64(s.asset.info.Rate), s.next})
 }
 
 // at is the source frame that stands at frame out of the output.
@@ -275,7 +275,7 @@ func (s *stream) at(out int64) int64 {
 			m = k
 		}
 	}
-	return m.src + max(out-m.out, 0)*int64(s.sound.info.Rate)/int64(s.sound.p.Rate())
+	return m.src + max(out-m.out, 0)*int64(s.asset.info.Rate)/int64(s.asset.p.Rate())
 }
 
 // close gives up the decoder.

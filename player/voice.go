@@ -44,6 +44,7 @@ type Voice struct {
 	err   error // set before done closes
 
 	mu     sync.Mutex // one command at a time; guards what follows
+	asset  *asset
 	now    mixer.Params
 	loop   *Loop
 	paused bool
@@ -55,13 +56,14 @@ func (p *Player) Time() int64 { return p.mix.Time() }
 // Play starts the sound; it is heard with the next block. The error is ErrClosed, that of a stream
 // that cannot start, mixer.ErrVoices (too many play) or mixer.ErrFull.
 func (s *Sound) Play(o Params) (*Voice, error) {
-	v := &Voice{sound: s, onEnd: o.OnEnd, done: make(chan struct{}), paused: o.Paused}
-	loop, err := s.region(o.Loop)
-	if err == nil && (o.Start < 0 || s.info.Frames >= 0 && o.Start > s.info.Frames) {
-		err = fmt.Errorf("start at frame %d of %d", o.Start, s.info.Frames)
+	a := s.asset()
+	v := &Voice{sound: s, asset: a, onEnd: o.OnEnd, done: make(chan struct{}), paused: o.Paused}
+	loop, err := a.region(o.Loop)
+	if err == nil && (o.Start < 0 || a.info.Frames >= 0 && o.Start > a.info.Frames) {
+		err = fmt.Errorf("start at frame %d of %d", o.Start, a.info.Frames)
 	}
 	if err == nil {
-		v.loop, v.now = loop, s.params(o)
+		v.loop, v.now = loop, a.params(o)
 		err = v.launch(o.Start, v.now)
 	}
 	if err != nil {
@@ -71,11 +73,11 @@ func (s *Sound) Play(o Params) (*Voice, error) {
 }
 
 // region checks a loop against the sound and gives it its end.
-func (s *Sound) region(l *Loop) (*Loop, error) {
+func (a *asset) region(l *Loop) (*Loop, error) {
 	if l == nil {
 		return nil, nil
 	}
-	c, frames := *l, s.Frames()
+	c, frames := *l, a.length()
 	if c.End == 0 {
 		c.End = frames
 	}
@@ -86,42 +88,42 @@ func (s *Sound) region(l *Loop) (*Loop, error) {
 }
 
 // params puts o into the mixer's terms, all but where it starts.
-func (s *Sound) params(o Params) mixer.Params {
+func (a *asset) params(o Params) mixer.Params {
 	return mixer.Params{
-		Gain: o.Gain, Pan: o.Pan, At: o.At, Length: s.scaled(o.Length), Paused: o.Paused,
-		FadeIn: int(o.FadeIn.Seconds() * float64(s.p.Rate())),
+		Gain: o.Gain, Pan: o.Pan, At: o.At, Length: a.scaled(o.Length), Paused: o.Paused,
+		FadeIn: int(o.FadeIn.Seconds() * float64(a.p.Rate())),
 	}
 }
 
 // scaledLoop is the loop in the mixer's frames.
-func (s *Sound) scaledLoop(l *Loop) *mixer.Loop {
+func (a *asset) scaledLoop(l *Loop) *mixer.Loop {
 	if l == nil {
 		return nil
 	}
-	return &mixer.Loop{Start: s.scaled(l.Start), End: min(s.scaled(l.End), s.clip.pcm.Frames()), Count: l.Count}
+	return &mixer.Loop{Start: a.scaled(l.Start), End: min(a.scaled(l.End), a.clip.pcm.Frames()), Count: l.Count}
 }
 
 // launch starts a playback at a source frame and makes it the voice's.
 func (v *Voice) launch(frame int64, m mixer.Params) error {
-	s := v.sound
-	b := &playback{voice: v, from: frame}
-	if s.clip != nil {
-		m.Loop, m.Start = s.scaledLoop(v.loop), min(s.scaled(frame), s.clip.pcm.Frames())
+	a := v.asset
+	b := &playback{voice: v, asset: a, from: frame}
+	if a.clip != nil {
+		m.Loop, m.Start = a.scaledLoop(v.loop), min(a.scaled(frame), a.clip.pcm.Frames())
 	} else {
-		st, err := s.take(frame, v.loop)
+		st, err := a.take(frame, v.loop)
 		if err != nil {
 			return err
 		}
 		b.stream = st
 		if frame > 0 && m.FadeIn == 0 {
-			m.FadeIn = s.p.ramp()
+			m.FadeIn = a.p.ramp()
 		}
 	}
 	v.cur.Store(b)
-	if err := s.p.start(b, m); err != nil {
+	if err := a.p.start(b, m); err != nil {
 		v.cur.Store(nil)
 		if b.stream != nil {
-			s.putBack(b.stream)
+			a.putBack(b.stream)
 		}
 		return err
 	}
@@ -222,62 +224,79 @@ func (v *Voice) Stop(fade time.Duration) error {
 // SetLoop changes the loop while the voice plays. With nil it leaves the loop and plays on to the
 // sound's end. What a stream has decoded ahead (Options.Ahead) still follows the old one.
 func (v *Voice) SetLoop(l *Loop) error {
-	loop, err := v.sound.region(l)
-	if err != nil {
-		return fmt.Errorf("player: %q: %w", v.sound.name, err)
-	}
 	return v.steer(func(m *mixer.Mixer, id mixer.Voice) error {
+		loop, err := v.asset.region(l)
+		if err != nil {
+			return fmt.Errorf("player: %q: %w", v.sound.name, err)
+		}
 		v.loop = loop
 		if b := v.cur.Load(); b != nil && b.stream != nil {
 			b.stream.loop.Store(loop)
 			return nil
 		}
-		return m.SetLoop(id, v.sound.scaledLoop(loop))
+		return m.SetLoop(id, v.asset.scaledLoop(loop))
 	})
 }
 
 // SeekTo goes to a frame of the sound, cross-faded over 5 ms; one out of range goes to the nearest
 // end. The error is that of the stream that cannot be read there; the voice then plays on.
 func (v *Voice) SeekTo(frame int64) error {
-	frame = max(frame, 0)
-	frame = min(frame, v.sound.Frames())
-	if v.sound.clip != nil {
-		return v.steer(func(m *mixer.Mixer, id mixer.Voice) error {
-			return m.Seek(id, min(v.sound.scaled(frame), v.sound.clip.pcm.Frames()))
-		})
-	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if err := v.jump(frame); err != nil {
+	old, a := v.cur.Load(), v.asset
+	if old == nil {
+		return nil
+	}
+	frame = min(max(frame, 0), a.length())
+	if a.clip != nil {
+		return a.p.mix.Seek(old.mixed(), min(a.scaled(frame), a.clip.pcm.Frames()))
+	}
+	if err := v.jump(old, a, frame, a.p.ramp()); err != nil {
 		return fmt.Errorf("player: seek %q to frame %d: %w", v.sound.name, frame, err)
 	}
 	return nil
 }
 
-// jump starts a second stream at frame and fades the first one out below it.
-func (v *Voice) jump(frame int64) error {
+// moveTo goes over to another asset of the sound, at the place where it stands.
+func (v *Voice) moveTo(a *asset, fade time.Duration) error {
+	at := v.place()
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	old := v.cur.Load()
-	if old == nil {
+	if old == nil || a.clip != nil {
 		return nil
 	}
-	p := v.sound.p
-	st, err := v.sound.take(frame, v.loop)
+	at = at * int64(a.info.Rate) / int64(v.asset.info.Rate)
+	if loop := v.loop; loop != nil && loop.End > a.length() {
+		v.loop = nil
+	}
+	if err := v.jump(old, a, min(at, a.length()), int(fade.Seconds()*float64(a.p.Rate()))); err != nil {
+		return fmt.Errorf("player: reload %q while it plays: %w", v.sound.name, err)
+	}
+	v.asset = a
+	return nil
+}
+
+// jump starts a second stream at a frame and fades the first one out below it, within so many of the
+// mixer's frames.
+func (v *Voice) jump(old *playback, a *asset, frame int64, fade int) error {
+	st, err := a.take(frame, v.loop)
 	if err != nil {
 		return err
 	}
 	m := v.now
-	m.At, m.FadeIn, m.Paused = 0, p.ramp(), v.paused
-	b := &playback{voice: v, stream: st, from: frame}
+	m.At, m.FadeIn, m.Paused = 0, fade, v.paused
+	b := &playback{voice: v, asset: a, stream: st, from: frame}
 	if !v.cur.CompareAndSwap(old, b) { // it ended meanwhile
-		v.sound.putBack(st)
+		a.putBack(st)
 		return nil
 	}
-	if err := p.start(b, m); err != nil {
-		v.sound.putBack(st)
+	if err := a.p.start(b, m); err != nil {
+		a.putBack(st)
 		v.backTo(old, b)
 		return err
 	}
-	return p.mix.Stop(old.mixed(), p.ramp())
+	return a.p.mix.Stop(old.mixed(), fade)
 }
 
 // backTo makes old the voice's playback again where b could not start; if old has ended meanwhile,
@@ -294,29 +313,38 @@ func (v *Voice) backTo(old, b *playback) {
 
 // Position is the sound's frame that is heard now: what the device still holds is taken off.
 func (v *Voice) Position() int64 {
+	p := v.sound.p
+	return v.standing(int64(p.Delay().Seconds() * float64(p.Rate())))
+}
+
+// place is the sound's frame that is mixed next.
+func (v *Voice) place() int64 { return v.standing(0) }
+
+// standing is the sound's frame that was mixed so many of the mixer's frames ago.
+func (v *Voice) standing(ago int64) int64 {
 	b := v.cur.Load()
 	if b == nil {
 		return v.sound.Frames()
 	}
-	p := v.sound.p
-	st := p.mix.State(b.mixed())
+	a := b.asset
+	st := a.p.mix.State(b.mixed())
 	if st.Waiting {
 		return b.from
 	}
-	out := st.Position - int64(p.Delay().Seconds()*float64(p.Rate()))
+	out := st.Position - ago
 	if b.stream != nil {
 		return b.stream.at(max(out, 0))
 	}
 	if l := v.region(); l != nil && st.Loops > 0 && out < l.Start {
 		out += l.End - l.Start
 	}
-	frame := int64(math.Round(float64(max(out, 0)) * float64(v.sound.info.Rate) / float64(p.Rate())))
-	return min(frame, v.sound.Frames())
+	frame := int64(math.Round(float64(max(out, 0)) * float64(a.info.Rate) / float64(a.p.Rate())))
+	return min(frame, a.length())
 }
 
 // region is the loop of a clip in the mixer's frames.
 func (v *Voice) region() *mixer.Loop {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.sound.scaledLoop(v.loop)
+	return v.asset.scaledLoop(v.loop)
 }

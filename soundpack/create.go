@@ -285,12 +285,14 @@ func (c *creation) copyAll(ctx context.Context, f storage.File) error {
 	block := make([]byte, 256<<10)
 	same := newBodies(c.sources)
 	for i, s := range c.sources {
-		if err := c.layout.plan(end, c.recs[i:i+1]); err != nil {
-			return err
-		}
 		r := &c.recs[i]
+		r.off = end
+		full := c.layout.plan(end, c.recs[i:i+1])
+		if full != nil && !same.twins(r.size) {
+			return full
+		}
 		d := c.digest(same.twins(r.size))
-		to := body{f, r.off, d}
+		to := body{f, end, d}
 		if err := c.copyOne(ctx, &to, s, block, &done); err != nil {
 			return fmt.Errorf("%s: %w", s.Path, err)
 		}
@@ -304,6 +306,9 @@ func (c *creation) copyAll(ctx context.Context, f storage.File) error {
 			r.off = c.recs[twin].off
 			c.notes[i].facts = c.notes[twin].facts
 			continue // what comes next is written over it
+		}
+		if full != nil {
+			return full
 		}
 		end = r.off + r.size
 		if err := c.look(f, i); err != nil {

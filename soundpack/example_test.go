@@ -98,7 +98,7 @@ func ExampleCreate() {
 func ExamplePack_Verify() {
 	path, done := makePack()
 	defer done()
-	os.Truncate(path, 14) // half of theme.ogg
+	os.Truncate(path, 14) // half of theme.ogg, and all of the manifest
 	p, err := soundpack.Open(path, nil)
 	if err != nil {
 		log.Fatal(err)
@@ -112,6 +112,7 @@ func ExamplePack_Verify() {
 		fmt.Println(f.Severity, f)
 	}
 	// Output:
+	// ERROR manifest: it is left aside, and full names and checksums with it: damaged: its 170 bytes at 0x10 reach past the end of the data (14 bytes)
 	// ERROR bounds: "theme.ogg" (entry 1, at 0xc): damaged: its 4 bytes reach past the end of the data (14 bytes)
 	// WARN gap: 2 bytes behind the last entry
 }

@@ -153,3 +153,10 @@ func (m *mapping) short() bool {
 	end, err := m.f.Seek(0, io.SeekEnd)
 	return err == nil && end < m.size
 }
+
+// is tells whether two mappings are of the same file.
+func (m *mapping) is(other *mapping) bool {
+	a, err := m.f.Stat()
+	b, err2 := other.f.Stat()
+	return err == nil && err2 == nil && os.SameFile(a, b)
+}

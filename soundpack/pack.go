@@ -52,7 +52,8 @@ type Pack struct {
 	path, base  string // the data file, and its base name for messages
 	indexPath   string
 	layout      layout
-	index       index // the manifest's record stands behind the others
+	index       index  // the manifest's record stands behind the others
+	raw         string // the index as it was read, of which index is made
 	problems    []problem
 	noted       bool // there is a manifest
 	notedOnce   sync.Once
@@ -120,6 +121,7 @@ func Open(path string, opt *Options) (*Pack, error) {
 	if err != nil {
 		return nil, opened("open", path, err)
 	}
+	p.raw = raw
 	if err = p.layout.sniff(raw, p.m.size); err == nil {
 		p.index, p.problems, err = p.layout.load(raw)
 	}

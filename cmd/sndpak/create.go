@@ -3,9 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 
+	"github.com/sndpak/sndpak/player/decode"
 	"github.com/sndpak/sndpak/soundpack"
 	"github.com/spf13/cobra"
 )
@@ -13,13 +15,15 @@ import (
 func newCreate() *cobra.Command {
 	var opt soundpack.CreateOptions
 	var dir string
-	var plain bool
 	cmd := &cobra.Command{
 		Use:   "create PACK FILE...",
 		Short: "Write a new pack",
 		Long: `Write a new pack of files and folders. A folder is walked, its files sorted by name, so
-that the same folder gives the same pack. Names may have 19 bytes: longer ones, and
-names that differ by case alone, are refused, all of them in one message. What
+that the same folder gives the same pack. Names that differ by case alone are refused.
+
+One more entry, .sndpak, holds what the layout has no room for: names of more than 19
+bytes and folders (the index then has a short alias), checksums, and what the sounds
+are. --plain writes none, and refuses names that do not fit, all in one message. What
 operating systems leave in folders (Thumbs.db, .DS_Store, desktop.ini, ._*) is skipped
 and told.`,
 		Example: `  sndpak create music.data sounds/
@@ -34,7 +38,8 @@ and told.`,
 	flags.StringVar(&opt.Index, "index", "", "the pack's index `FILE` (default: beside the data)")
 	flags.StringVar(&opt.Layout, "layout", "", "the pack's layout: split (default)")
 	flags.BoolVar(&opt.Force, "force", false, "replace a pack that is there")
-	flags.BoolVar(&plain, "plain", false, "write nothing but the files' own entries (always so, for now)")
+	flags.BoolVar(&opt.Plain, "plain", false, "write nothing but the files' own entries: no long names, folders or checksums")
+	flags.BoolVar(&opt.SHA256, "sha256", false, "keep the SHA-256 of each entry too")
 	flags.StringVarP(&dir, "dir", "C", "", "take the files from this `DIR`")
 	return cmd
 }
@@ -45,14 +50,38 @@ func create(cmd *cobra.Command, pack string, files []string, dir string, opt *so
 		return err
 	}
 	progress := newProgress(cmd, "packing")
-	opt.Progress = progress.update
+	opt.Progress, opt.Facts = progress.update, soundFacts
 	err = soundpack.Create(cmd.Context(), pack, sources, opt)
 	progress.done()
+	return durable(cmd, err)
+}
+
+// durable makes a warning of the error that only says that a power cut may still undo the change.
+func durable(cmd *cobra.Command, err error) error {
 	if errors.Is(err, soundpack.ErrDurability) {
 		warn(cmd, err)
-		err = nil
+		return nil
 	}
 	return err
+}
+
+// soundFacts are what the manifest keeps of a sound; nothing of what is none.
+func soundFacts(r io.ReaderAt, size int64) (f soundpack.Facts, err error) {
+	s, err := decode.Open(r, size, nil)
+	if err != nil {
+		return f, nil
+	}
+	defer s.Close()
+	frames := int64(s.Len())
+	in := s.Info()
+	f = soundpack.Facts{
+		Format: in.Format, Encoding: in.Encoding, Frames: frames, Rate: in.Rate, Channels: in.Channels,
+		Delay: int(in.Delay), Padding: int(in.Padding), Seek: s.SeekTable(),
+	}
+	if len(in.Loops) > 0 {
+		f.Loop = [2]int64{in.Loops[0].Start, in.Loops[0].End}
+	}
+	return f, nil
 }
 
 // sourcesIn are the files and folders, taken from dir where they are not absolute.

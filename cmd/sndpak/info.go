@@ -29,11 +29,11 @@ that its length, peak and silence are what is there and not what its header clai
 				return err
 			}
 			defer src.Close()
-			if len(names) == 0 {
-				return show(cmd, packInfo(src.pack), asJSON)
+			if len(names) == 0 && len(src.packs) == 1 {
+				return show(cmd, packInfo(src.packs[0]), asJSON)
 			}
-			if len(names) > 1 {
-				return usagef("info takes one entry")
+			if len(names) != 1 {
+				return usagef("info takes one pack, or one entry")
 			}
 			facts, err := soundInfo(cmd, src, names[0])
 			if err != nil {
@@ -143,14 +143,8 @@ func nonNil(s []string) []string {
 // soundInfo are the facts of one sound, decoded to its end.
 func soundInfo(cmd *cobra.Command, src *sounds, name string) (facts, error) {
 	var f facts
-	if src.pack != nil {
-		if e, ok := src.pack.Lookup(name); ok {
-			f.add("pack", src.pack.Path(), "%s", src.pack.Path())
-			f.add("name", e.Name, "%s", e.Name)
-			f.add("key", e.Key(), "")
-			f.add("offset", e.Offset, "%d", e.Offset)
-			f.add("size", e.Size, "%s", bytesText(e.Size))
-		}
+	if p, e, ok := src.lookup(name); ok {
+		f.entry(p, e)
 	}
 	s, err := src.decode(name)
 	if err != nil {
@@ -164,6 +158,31 @@ func soundInfo(cmd *cobra.Command, src *sounds, name string) (facts, error) {
 	f.sound(s.Info())
 	f.heard(report)
 	return f, nil
+}
+
+// entry adds what the pack tells of an entry.
+func (f *facts) entry(p *soundpack.Pack, e soundpack.Entry) {
+	f.add("pack", p.Path(), "%s", p.Path())
+	f.add("name", e.Name, "%s", e.Name)
+	if e.Raw() != e.Name {
+		f.add("alias", e.Raw(), "%q in the index", e.Raw())
+	}
+	f.add("key", e.Key(), "")
+	f.add("offset", e.Offset, "%d", e.Offset)
+	f.add("size", e.Size, "%s", bytesText(e.Size))
+	if crc, ok := p.Checksum(e); ok {
+		f.add("crc32c", fmt.Sprintf("%08x", crc), "%08x", crc)
+	}
+	if sum, ok := p.SHA256(e); ok {
+		f.add("sha256", fmt.Sprintf("%x", sum), "%x", sum)
+	}
+	var shared []string
+	for _, other := range p.Shared(e) {
+		shared = append(shared, other.Name)
+	}
+	if len(shared) > 0 {
+		f.add("shared", shared, "its bytes with %s", strings.Join(shared, ", "))
+	}
 }
 
 // sound adds what the file tells.

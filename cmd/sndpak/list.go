@@ -133,9 +133,16 @@ func lookAt(p *soundpack.Pack, from, to int) []listed {
 	return part
 }
 
-// look opens an entry as a sound and notes what it finds.
+// look notes what the pack knows of an entry as a sound, or opens it and notes what it finds.
 func look(p *soundpack.Pack, e soundpack.Entry) listed {
 	l := listed{Name: e.Name, Key: e.Key(), Offset: e.Offset, Size: e.Size}
+	if f, ok := p.Facts(e); ok && f.Format != "" && f.Frames > 0 && f.Rate > 0 {
+		l.tell(f.Format, f.Encoding, f.Frames, f.Rate, f.Channels)
+		if f.Loop[1] > 0 {
+			l.Loop = &f.Loop
+		}
+		return l
+	}
 	r, err := p.Section(e)
 	if err != nil {
 		l.Error = err.Error()
@@ -149,13 +156,17 @@ func look(p *soundpack.Pack, e soundpack.Entry) listed {
 	defer s.Close()
 	frames := int64(s.Len())
 	in := s.Info()
-	l.Format, l.Rate, l.Channels, l.encoding = in.Format, in.Rate, in.Channels, in.Encoding
-	secs := float64(frames) / float64(in.Rate)
-	l.Frames, l.Seconds = &frames, &secs
+	l.tell(in.Format, in.Encoding, frames, in.Rate, in.Channels)
 	if len(in.Loops) > 0 {
 		l.Loop = &[2]int64{in.Loops[0].Start, in.Loops[0].End}
 	}
 	return l
+}
+
+func (l *listed) tell(format, encoding string, frames int64, rate, channels int) {
+	secs := float64(frames) / float64(rate)
+	l.Format, l.Rate, l.Channels, l.encoding = format, rate, channels, encoding
+	l.Frames, l.Seconds = &frames, &secs
 }
 
 // describe is a sound's format for people: "WAV, 16-bit PCM, 44.1 kHz stereo".

@@ -69,8 +69,8 @@ plays any entry at once: WAV, FLAC, OGG Vorbis and MP3, found by their content.`
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
-		newCreate(), newList(), newInfo(), newExtract(), newDecode(), newVerify(),
-		newPlay(), newConsole(), newVersion(),
+		newCreate(), newAdd(), newRemove(), newCompact(), newList(), newInfo(), newExtract(),
+		newDecode(), newVerify(), newDiff(), newPlay(), newConsole(), newVersion(),
 	)
 	for _, c := range root.Commands() {
 		c.Args = usageArgs(c.Args)

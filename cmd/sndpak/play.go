@@ -17,11 +17,11 @@ import (
 func newPlay() *cobra.Command {
 	var f playFlags
 	cmd := &cobra.Command{
-		Use:   "play PACK ENTRY... | FILE...",
+		Use:   "play PACK... ENTRY... | FILE...",
 		Short: "Play entries of a pack, or sound files",
 		Long: `Play entries of a pack, or sound files, one after another. Names are found without
-regard to case, and a file beside the pack is played where the pack has no entry of
-that name.
+regard to case. Of several packs or folders the last one that has the entry counts, and
+a file is played where none of them has one of that name.
 
 On a terminal: space pauses, the left and right arrows seek by 5 seconds, + and -
 change the gain, n goes to the next sound, q quits.`,

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/sndpak/sndpak/player/decode"
 	"github.com/sndpak/sndpak/soundpack"
@@ -15,38 +16,96 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// sounds is what a command plays or decodes from: the entries of a pack, and beside them plain
-// files. It is an fs.FS without the rules of paths, so that any path of the machine works in it.
+// sounds is what a command plays or decodes from: packs and folders, the last one named first, and
+// beside them plain files. It is an fs.FS without the rules of paths, so that any path of the machine
+// works in it.
 type sounds struct {
-	pack *soundpack.Pack // nil where only files were named
+	soundpack.Stack
+	packs []*soundpack.Pack // in the order of the command line
+	label string            // of the first layer; "" where only files were named
+
+	mu    sync.Mutex
+	newer []*soundpack.Pack // that took the place of a pack that changed on disk; guarded by mu
 }
 
-// openSounds tells a pack from plain sound files in the arguments of a command: PACK ENTRY... or
-// FILE.... It returns the names that are left to be opened.
+// openSounds tells packs and folders from plain sound files in the arguments of a command: PACK...
+// ENTRY... or FILE.... It returns the names that are left to be opened.
 func openSounds(args []string, opt *soundpack.Options) (*sounds, []string, error) {
-	pack, err := soundpack.Open(args[0], opt)
-	if err == nil {
-		return &sounds{pack}, entryNames(pack, args[1:]), nil
+	s := &sounds{}
+	rest := args
+	for len(rest) > 0 {
+		mounted, err := s.mount(rest[0], opt)
+		if err == nil && !mounted {
+			break
+		}
+		if err != nil {
+			s.Close()
+			return nil, nil, err
+		}
+		rest, opt = rest[1:], &soundpack.Options{} // --index and --layout are about the first pack
 	}
-	if opt.Index != "" {
-		return nil, nil, err
-	}
-	fault := soundFault(args[0])
-	if fault == nil || extensions[strings.ToLower(filepath.Ext(args[0]))] != nil && !isMissing(fault) {
-		return &sounds{}, args, nil // if it does not play, its own fault says why
-	}
-	return nil, nil, err
+	return s, s.entryNames(rest), nil
 }
 
-// entryNames are names as the pack writes them; those that it does not have stay as they are.
-func entryNames(p *soundpack.Pack, names []string) []string {
+// mount adds an argument as a layer; false is for one that is none, but an entry or a file.
+func (s *sounds) mount(arg string, opt *soundpack.Options) (bool, error) {
+	if info, err := os.Stat(arg); err == nil && info.IsDir() {
+		s.add(arg, os.DirFS(arg))
+		return true, nil
+	}
+	pack, err := soundpack.Open(arg, opt)
+	if err == nil {
+		s.add(arg, pack)
+		s.packs = append(s.packs, pack)
+		return true, nil
+	}
+	if s.label != "" { // an entry, unless it looks like one more pack
+		_, gone := os.Stat(arg)
+		if filepath.Ext(arg) == ".data" && gone == nil {
+			return false, err
+		}
+		return false, nil
+	}
+	if opt.Index == "" {
+		fault := soundFault(arg)
+		if fault == nil || extensions[strings.ToLower(filepath.Ext(arg))] != nil && !isMissing(fault) {
+			return false, nil // if it does not play, its own fault says why
+		}
+	}
+	return false, err
+}
+
+func (s *sounds) add(label string, fsys fs.FS) {
+	s.Mount(label, fsys)
+	if s.label == "" {
+		s.label = label
+	}
+}
+
+// entryNames are names as the packs write them; those that they do not have stay as they are.
+func (s *sounds) entryNames(names []string) []string {
 	names = slices.Clone(names)
 	for i, n := range names {
-		if e, ok := p.Lookup(n); ok {
+		if p, e, ok := s.lookup(n); ok && p != nil {
 			names[i] = e.Name
 		}
 	}
 	return names
+}
+
+// lookup finds the entry of a pack that a name means.
+func (s *sounds) lookup(name string) (*soundpack.Pack, soundpack.Entry, bool) {
+	label, err := s.Which(name)
+	if err != nil {
+		return nil, soundpack.Entry{}, false
+	}
+	for _, p := range slices.Backward(s.packs) {
+		if p.Path() == label {
+			e, ok := p.Lookup(name)
+			return p, e, ok
+		}
+	}
+	return nil, soundpack.Entry{}, false
 }
 
 // soundFault tells why a file cannot be a sound; nil where it plays, or would but for its codec.
@@ -61,19 +120,19 @@ func soundFault(path string) error {
 	return err
 }
 
-// Open implements fs.FS: an entry of the pack, else a file.
+// Open implements fs.FS: an entry of the packs and folders, else a file.
 func (s *sounds) Open(name string) (fs.File, error) {
-	if s.pack == nil {
+	if s.label == "" {
 		return openRegular(name)
 	}
-	f, err := s.pack.Open(name)
+	f, err := s.Stack.Open(name)
 	if !isMissing(err) && !errors.Is(err, fs.ErrInvalid) {
 		return f, err
 	}
 	if f, ferr := openRegular(name); ferr == nil {
 		return f, nil
 	}
-	return nil, noEntryError{s.pack.Path(), name}
+	return nil, noEntryError{s.label, name}
 }
 
 // openRegular opens a regular file. It looks first: opening a pipe would wait for its writer.
@@ -88,20 +147,48 @@ func openRegular(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-// Close closes the pack.
-func (s *sounds) Close() error {
-	if s.pack == nil {
-		return nil
+// Close closes the packs.
+func (s *sounds) Close() (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range slices.Concat(s.packs, s.newer) {
+		err = errors.Join(err, p.Close())
 	}
-	return s.pack.Close()
+	return err
+}
+
+// remount puts a newer pack in the place of the one with that label. The older one stays open until
+// Close, for sounds that still play from it.
+func (s *sounds) remount(label string, p *soundpack.Pack) {
+	s.mu.Lock()
+	s.newer = append(s.newer, p)
+	s.mu.Unlock()
+	s.Mount(label, p)
 }
 
 // title is how messages name an entry.
 func (s *sounds) title(name string) string {
-	if s.pack == nil {
-		return name
+	if label, err := s.Which(name); s.label != "" && err == nil {
+		return filepath.Base(label) + ": " + name
 	}
-	return filepath.Base(s.pack.Path()) + ": " + name
+	return name
+}
+
+// all are the names of all files of the packs and folders, those of a pack in the order of its index.
+func (s *sounds) all() (names []string, err error) {
+	if len(s.packs) == 1 && len(s.Layers()) == 1 {
+		for e := range s.packs[0].Entries() {
+			names = append(names, e.Name)
+		}
+		return names, nil
+	}
+	err = fs.WalkDir(&s.Stack, ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			names = append(names, name)
+		}
+		return err
+	})
+	return names, err
 }
 
 // packFlags are the flags of every command that opens a pack.

@@ -72,7 +72,7 @@ func status(err error) int {
 	case as[damagedError](err) || isAny(err, soundpack.ErrFormat, soundpack.ErrChecksum, soundpack.ErrChanged,
 		decode.ErrFormat, decode.ErrCorrupt, decode.ErrUnsupported, decode.ErrLimit):
 		return statusDamaged
-	case as[noEntryError](err):
+	case as[noEntryError](err) || as[missingEntry](err):
 		return statusNoEntry
 	}
 	return statusFailed

@@ -3,6 +3,7 @@ package decode
 import (
 	"fmt"
 	"io"
+	"math"
 	"path"
 	"runtime"
 	"strings"
@@ -127,7 +128,7 @@ func (s *Stream) Len() int {
 	if s.frames < 0 && !s.closed {
 		s.frames = s.findFrames()
 	}
-	return int(max(s.frames, s.pos))
+	return int(min(max(s.frames, s.pos), math.MaxInt))
 }
 
 // findFrames asks the codec for its length, or counts.

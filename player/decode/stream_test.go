@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -193,7 +194,7 @@ func TestGateNoProgress(t *testing.T) {
 }
 
 func TestGateNonsense(t *testing.T) {
-	for _, n := range []int{-1, 11, 1 << 40} {
+	for _, n := range []int{-1, 11, math.MaxInt} {
 		f := newFake(1000, 2)
 		f.read1 = func(*fake, []float32) (int, error) { return n, nil }
 		k, err := gated(t, f).ReadFloat32(make([]float32, 20))
@@ -321,7 +322,7 @@ func TestGateSeekFails(t *testing.T) {
 	if n, err := s.ReadFloat32(buf); n != 10 || err != nil || buf[0] != 10 {
 		t.Errorf("after it: %d, %v, first is %g", n, err, buf[0])
 	}
-	for _, p := range []int{-1, 1001, 1 << 40} {
+	for _, p := range []int{-1, 1001, math.MaxInt} {
 		if err := s.Seek(p); err == nil || s.Position() != 20 {
 			t.Errorf("Seek(%d): %v, position %d", p, err, s.Position())
 		}

@@ -51,17 +51,27 @@ type Params struct {
 	Curve  Curve   // of the fade-in
 	Pitch  float64 // how fast the sound goes by, 1/64 to 64; 2 = an octave up, 0 = 1
 	Paused bool    // stand at the first frame until Resume
-	After  Voice   // start with the frame behind the last one of that voice, however it ends; see below
 
-	// Several voices may be queued up behind one another: each goes behind the last one of the
-	// queue that After is in. A voice in a queue does not heed At. If the voice named has ended
-	// already it starts at once.
+	// After has the voice start with the frame behind the last one of that voice, however it ends.
+	// Several may be queued up so: each goes behind the last one of the queue that After is in, and
+	// takes over the place of the one before it, so that it does not heed At, and neither takes
+	// room from other voices nor is refused. If the voice named has ended already it is as if none
+	// were named.
+	After Voice
+
+	Bus       Bus      // where it plays; 0 = the master
+	Groups    [2]Group // that limit the voice, beside that of all voices
+	Priority  int8     // a voice never takes room from one of higher priority
+	Protected bool     // nor from this one
 }
 
 // check reports ErrValue for what cannot be played.
 func (p *Params) check() error {
 	if p.Start < 0 || p.Length < 0 || p.FadeIn < 0 {
 		return fmt.Errorf("%w: start %d, length %d, fade-in %d", ErrValue, p.Start, p.Length, p.FadeIn)
+	}
+	if max(p.Groups[0], p.Groups[1]) >= maxGroups {
+		return fmt.Errorf("%w: groups %d", ErrValue, p.Groups)
 	}
 	if p.Curve > Decibels {
 		return fmt.Errorf("%w: curve %d", ErrValue, p.Curve)
@@ -88,7 +98,18 @@ const (
 	opSeek
 	opLoop
 	opUnloop
-	opMaster
+	opLimit
+
+	opBus // from here on of a bus
+	opBusGain
+	opBusFade
+	opMute
+	opSolo
+	opPauseBus
+	opStopBus
+	opDuck
+	opEffect
+	opMeter
 )
 
 // A command goes from Commands to Mix. It fills a cache line.
@@ -114,6 +135,8 @@ type setup struct {
 	curve         Curve
 	step          int64
 	after         Voice
+	bus           Bus
+	rank
 }
 
 // A desk is the senders' side of the mixer. Setups lie beside the queue, in the slot that the
@@ -125,10 +148,17 @@ type desk struct {
 	most   uint64        // commands under way at a time
 	done   atomic.Uint64 // commands carried out
 
-	mu   sync.Mutex // guards the senders' ends of cmds and free, and what follows
-	sent uint64
-	last uint64 // number of the last voice
+	parcels [maxParcels]atomic.Pointer[parcel]
+
+	mu     sync.Mutex // guards the senders' ends of cmds and free, and what follows
+	sent   uint64
+	last   uint64 // number of the last voice
+	groups Group  // the last one made
+	buses  Bus    // the last one made
 }
+
+// maxParcels is how many of them may be under way.
+const maxParcels = 64
 
 func (d *desk) init(voices, queue int) {
 	d.cmds, d.most = newRing[command](queue), uint64(queue)
@@ -166,6 +196,9 @@ func (d *desk) put(c *command) {
 func (d *desk) start(s *setup, at int64) (Voice, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if s.bus > d.buses {
+		return 0, fmt.Errorf("%w: no bus %d", ErrValue, s.bus)
+	}
 	if d.full() {
 		return 0, ErrFull
 	}
@@ -218,7 +251,7 @@ func (m *Mixer) start(s *setup, p *Params) (id Voice, err error) {
 		s.loop = *p.Loop
 	}
 	s.start, s.length, s.fadeIn, s.curve = p.Start, p.Length, p.FadeIn, p.Curve
-	s.paused, s.after = p.Paused, p.After
+	s.paused, s.after, s.bus, s.rank = p.Paused, p.After, p.Bus, rank{p.Groups, p.Priority, p.Protected}
 	if s.fadeIn == 0 && s.start > 0 {
 		s.fadeIn = len(m.curve)
 	}
@@ -288,18 +321,24 @@ type Fade struct {
 // Fade moves the voice's fade to where f leads. It begins where the last one stands, that of a
 // fade-in or a stop too: there is one at a time.
 func (c Commands) Fade(v Voice, f Fade) error {
-	g, err := amplitude(f.Gain)
+	x, err := f.command()
 	if err != nil {
 		return err
 	}
-	if f.Frames < 0 || f.Curve > Decibels {
-		return fmt.Errorf("%w: fade of %d frames along curve %d", ErrValue, f.Frames, f.Curve)
-	}
-	x := command{op: opFade, voice: v, gain: frame{g, g}, n: [3]int64{int64(f.Frames), int64(f.Curve)}}
+	x.voice, x.op = v, opFade
 	if f.Stop {
 		x.op = opStop
 	}
 	return c.send(&x)
+}
+
+// command is the fade as a command that needs its op.
+func (f *Fade) command() (x command, err error) {
+	g, err := amplitude(f.Gain)
+	if err == nil && (f.Frames < 0 || f.Curve > Decibels) {
+		err = fmt.Errorf("%w: fade of %d frames along curve %d", ErrValue, f.Frames, f.Curve)
+	}
+	return command{gain: frame{g, g}, n: [3]int64{int64(f.Frames), int64(f.Curve)}}, err
 }
 
 // SetPitch moves the speed at which the sound goes by to so many times its own, 1/64 to 64, within
@@ -338,11 +377,5 @@ func (c Commands) SetLoop(v Voice, l *Loop) error {
 	return c.send(&command{op: opLoop, voice: v, n: [3]int64{l.Start, l.End, int64(l.Count)}})
 }
 
-// SetMaster moves the gain of the whole mix to dB within 5 ms.
-func (c Commands) SetMaster(dB float64) error {
-	g, err := amplitude(dB)
-	if err != nil {
-		return err
-	}
-	return c.send(&command{op: opMaster, gain: frame{g, g}})
-}
+// SetMaster moves the gain of the whole mix to dB within 5 ms: that of the zero Bus.
+func (c Commands) SetMaster(dB float64) error { return c.SetBusGain(0, dB) }

@@ -37,6 +37,13 @@ type Config struct {
 	Rate   int // frames a second; 0 = 48000
 	Voices int // most voices at a time, waiting and paused ones included; 0 = 256, at most 65536
 	Queue  int // commands that may wait for the next block or for their frame; 0 = 1024
+	Heard  int // most voices that are mixed at a time; the others play on unheard. 0 = all
+
+	// Limiter keeps the true peak of the mix below full scale: where a sample would lie beyond ±1,
+	// the gain goes down ahead of it, and the peaks stay below -1.5 dB until none has for a second.
+	// Commands that are to take effect at once do so 1.5 ms later then, for the mixer has to look
+	// ahead; what is planned for a frame comes at that frame.
+	Limiter bool
 }
 
 // maxChunk is how many frames are mixed at a time: the accumulator and what a stream gives stay in
@@ -58,15 +65,20 @@ type Mixer struct {
 	voices  []voice // by slot
 	list    []int32 // slots in use, in the order in which they are summed
 	now     int64   // frames mixed
-	started uint64  // number of the voice that was started last
-	plan    plan    // commands whose frame is still to come
-	carried uint64  // commands carried out
-	last    int64   // frame behind the last one of a voice that is over
-	master  move
+	given   int64   // frames given out: behind now by what the limiter looks ahead
+	limiter *limiter
+	started uint64 // number of the voice that was started last
+	plan    plan   // commands whose frame is still to come
+	carried uint64 // commands carried out
+	last    int64  // frame behind the last one of a voice that is over
+	groups  []group
+	most    int      // voices that are mixed at a time
+	ranking []uint64 // scratch of rank
+	buses   []bus    // the first one is the master; one lies behind those that it is below
+	made    int      // so many of them are in use
 	stats   Stats
 	time    atomic.Int64 // now, for everybody
 
-	sum   [maxChunk]frame
 	gains [maxChunk]frame
 	input [2 * maxChunk]float32
 	bent  [2 * maxChunk]float32
@@ -85,8 +97,16 @@ func New(c Config) *Mixer {
 		voices: make([]voice, voices),
 		list:   make([]int32, 0, voices),
 		plan:   make(plan, 0, queue),
-		master: rest(1),
+		buses:  make([]bus, maxBuses),
+		made:   1,
+		groups: make([]group, maxGroups),
+		most:   orDefault(c.Heard, voices, voices),
 	}
+	m.buses[0].init(nil)
+	if c.Limiter {
+		m.limiter = newLimiter(rate)
+	}
+	m.ranking = make([]uint64, 0, voices)
 	m.Commands = Commands{m: m}
 	m.dip, m.half = dipTable(rate, len(m.curve))
 	m.desk.init(voices, queue)
@@ -106,7 +126,7 @@ func orDefault(n, def, most int) int {
 // Rate is how many frames a second the mixer makes.
 func (m *Mixer) Rate() int { return m.rate }
 
-// Time is how many frames have been mixed since the start.
+// Time is how many frames Mix has given since the start.
 func (m *Mixer) Time() int64 { return m.time.Load() }
 
 // Mix fills block with the next len(block)/2 interleaved stereo frames, and time goes on by as
@@ -117,40 +137,39 @@ func (m *Mixer) Mix(block []float32) {
 	m.receive()
 	for out := block; len(out) >= 2; {
 		m.carryOut()
-		n := m.plan.cut(m.now, min(len(out)/2, maxChunk))
-		m.mixChunk(m.sum[:n])
-		m.deliver(out[:2*n], m.sum[:n])
-		out = out[2*n:]
+		ahead := int64(m.limiter.look()) - (m.now - m.given) // frames to mix before any is given
+		n := m.cutBuses(m.veil(m.plan.cut(m.now, min(len(out)/2+int(ahead), maxChunk))))
+		frames := m.mixChunk(n)
 		m.now += int64(n)
+		if m.limiter != nil {
+			m.limiter.run(frames)
+			frames = frames[min(int(ahead), n):]
+		}
+		for i, f := range frames {
+			o := (*[2]float32)(out[2*i:])
+			o[0], o[1] = f[0], f[1]
+		}
+		out = out[2*len(frames):]
+		m.given += int64(len(frames))
 	}
 	clear(block[len(block)&^1:])
 	m.publish()
 }
 
-// mixChunk sums the voices over frames in which no command falls due.
-func (m *Mixer) mixChunk(sum []frame) {
-	clear(sum)
+// mixChunk mixes n frames in which no command falls due.
+func (m *Mixer) mixChunk(n int) []frame {
+	m.holdBuses()
+	for i := range m.made {
+		m.buses[i].used = false
+	}
 	over := false
 	for i := range m.list {
-		over = m.playQueue(i, sum) || over
+		over = m.playQueue(i, n) || over
 	}
 	if over {
 		m.sweep()
 	}
-}
-
-// deliver writes the sum out at the master's gain.
-func (m *Mixer) deliver(out []float32, sum []frame) {
-	for len(sum) > 0 {
-		n := m.master.cut(len(sum))
-		m.master.scale(sum[:n], m.curve)
-		for i, f := range sum[:n] {
-			o := (*[2]float32)(out[2*i:])
-			o[0], o[1] = f[0], f[1]
-		}
-		m.master.advance(n)
-		out, sum = out[2*n:], sum[n:]
-	}
+	return m.finish(n)
 }
 
 // sweep takes voices that are over off the list, gives notice of their end and frees their slots.

@@ -220,9 +220,9 @@ func TestConfig(t *testing.T) {
 		rate, voices, queue int
 	}{
 		{Config{}, 48000, 256, 1024},
-		{Config{44100, 10, 20}, 44100, 10, 20},
-		{Config{-1, -1, -1}, 1, 1, 1},
-		{Config{1 << 30, 1 << 30, 1 << 30}, 1 << 20, 65536, 1 << 20},
+		{Config{Rate: 44100, Voices: 10, Queue: 20}, 44100, 10, 20},
+		{Config{Rate: -1, Voices: -1, Queue: -1, Heard: -1}, 1, 1, 1},
+		{Config{Rate: 1 << 30, Voices: 1 << 30, Queue: 1 << 30, Heard: 1 << 30}, 1 << 20, 65536, 1 << 20},
 	} {
 		m := New(c.Config)
 		if m.Rate() != c.rate || len(m.voices) != c.voices || int(m.desk.most) != c.queue {

@@ -249,7 +249,7 @@ func (v *modelVoice) remaining() int {
 
 // check ends the voice if no frame follows, and does what is due before one.
 func (m *model) check(v *modelVoice) {
-	if v.over || v.still() {
+	if v.over {
 		return
 	}
 	if v.jump == m.half-1 {
@@ -268,7 +268,6 @@ func (m *model) check(v *modelVoice) {
 
 // frame is the voice's next frame.
 func (m *model) frame(v *modelVoice) (out [2]float64) {
-	m.check(v)
 	if v.over || v.still() {
 		return
 	}
@@ -335,7 +334,9 @@ func (m *model) handOver() {
 		for v.before != nil && v.before.over {
 			if v.before = v.before.before; v.before == nil && !v.over {
 				v.begun = true
-				m.check(v)
+				if !v.still() {
+					m.check(v)
+				}
 			}
 		}
 	}
@@ -343,7 +344,9 @@ func (m *model) handOver() {
 
 func (m *model) mix() (out [2]float64) {
 	for _, v := range m.voices {
-		m.check(v)
+		if !v.still() {
+			m.check(v)
+		}
 	}
 	m.handOver()
 	for _, v := range m.voices {

@@ -169,6 +169,19 @@ func (m *move) scale(g []frame, w []float32) {
 	}
 }
 
+// ride multiplies frames by the move, which may end among them, and leaves it where it is.
+func (m *move) ride(x []frame, w []float32) {
+	n := min(len(x), m.n-m.k)
+	if n < len(x) {
+		r := rest(m.to)
+		r.scale(x[n:], w)
+	}
+	m.scale(x[:n], w)
+}
+
+// skip passes n frames, or as many as are left.
+func (m *move) skip(n int) { m.advance(min(n, m.n-m.k)) }
+
 // A glide is a move of both sides at once, always as long as the default ramp.
 type glide struct {
 	span

@@ -80,15 +80,16 @@ func mend(x []float32) {
 		return
 	}
 	for i, s := range x {
-		switch {
-		case s != s:
-			x[i] = 0
-		case s > sampleMax:
-			x[i] = sampleMax
-		case s < -sampleMax:
-			x[i] = -sampleMax
-		}
+		x[i] = mended(s)
 	}
+}
+
+// mended is the sample, or what is mixed in its stead.
+func mended(s float32) float32 {
+	if s != s {
+		return 0
+	}
+	return min(max(s, -sampleMax), sampleMax)
 }
 
 // floats returns the frames from a frame on as float32, as many as there are and fit into block,

@@ -3,8 +3,11 @@ package mixer
 // play adds the next len(sum) frames of a voice to sum, and reports how many of them there were and
 // whether it lives on.
 func (m *Mixer) play(v *voice, sum []frame) (n int, on bool) {
+	if v.over {
+		return 0, false
+	}
 	for n < len(sum) {
-		if v.held() && !v.over {
+		if v.held() {
 			return len(sum), true
 		}
 		if !v.turn(m) {
@@ -13,14 +16,19 @@ func (m *Mixer) play(v *voice, sum []frame) (n int, on bool) {
 		k := m.add(v, sum[n:n+v.run(len(sum)-n, m)])
 		v.advance(k)
 		n += k
+		if !v.turn(m) { // now, even if it is held from here on
+			return n, false
+		}
 	}
-	return n, v.turn(m)
+	return n, true
 }
 
 // add adds a run of a voice, and returns its length: the sound may end within it.
 func (m *Mixer) add(v *voice, sum []frame) int {
 	n, c := len(sum), v.heardAt()
 	switch {
+	case v.veiled && !v.gate.moving():
+		return m.skip(v, n)
 	case v.feed != nil:
 		x := m.fetch(v, n)
 		n = len(x) / v.samples(1)
@@ -41,6 +49,17 @@ func (m *Mixer) add(v *voice, sum []frame) int {
 		addRun(m, v, sum, in, 1)
 	default:
 		addRun(m, v, sum, cutOut(v, v.pcm.F32, n), 1)
+	}
+	return n
+}
+
+// skip passes a run of a voice that is not heard, and returns its length.
+func (m *Mixer) skip(v *voice, n int) int {
+	switch c := v.heardAt(); {
+	case v.feed != nil:
+		return len(m.fetch(v, n)) / v.samples(1)
+	case v.bent(c) && !v.jump.away:
+		return v.reach(*c, n)
 	}
 	return n
 }

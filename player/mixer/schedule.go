@@ -87,6 +87,7 @@ func (m *Mixer) enter(id Voice) {
 	slot := id.slot()
 	s := &m.desk.setups[slot]
 	m.voices[slot].enter(id, s, m.curve)
+	m.voices[slot].house = &m.buses[s.bus]
 	m.queue(slot, s.after)
 	*s = setup{}
 	m.list = append(m.list, int32(slot))
@@ -97,11 +98,12 @@ func (m *Mixer) enter(id Voice) {
 // do carries a command out.
 func (m *Mixer) do(c *command) {
 	m.carried++
-	if c.op == opMaster {
-		m.master.start(c.gain[0], len(m.curve), Smooth, m.curve)
-		return
-	}
-	if v := m.voice(c.voice); v != nil {
+	switch v := m.voice(c.voice); {
+	case c.op >= opBus:
+		m.treat(int(c.voice), c)
+	case c.op == opLimit:
+		m.groups[c.voice].Limit = Limit{int(c.n[0]), int(c.n[1]), c.n[2]&1 != 0, c.n[2]&2 != 0}
+	case v != nil:
 		m.steer(v, c)
 	}
 }
@@ -120,7 +122,9 @@ func (m *Mixer) voice(id Voice) *voice {
 func (m *Mixer) steer(v *voice, c *command) {
 	switch c.op {
 	case opBegin:
-		v.begun = v.prev == 0
+		if v.prev == 0 {
+			m.begin(v)
+		}
 	case opGain:
 		v.level = c.gain[0]
 		v.turnTo(m.curve)
@@ -128,9 +132,9 @@ func (m *Mixer) steer(v *voice, c *command) {
 		v.law = c.gain
 		v.turnTo(m.curve)
 	case opPause:
-		v.pause(m.curve)
+		v.setPaused(true, m.curve)
 	case opResume:
-		v.resume(m.curve)
+		v.setPaused(false, m.curve)
 	case opStop:
 		v.stop(int(c.n[0]), Curve(c.n[1]), m.curve)
 	case opFade:

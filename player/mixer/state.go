@@ -9,7 +9,8 @@ import (
 type State struct {
 	Waiting   bool  // for its frame, or for the next block
 	Playing   bool  // begun, and not paused
-	Paused    bool  // Pause was the last word
+	Paused    bool  // it, its bus, or one above
+	Unheard   bool  // plays on unheard, for want of room
 	Ended     bool  // all else is 0 then
 	Position  int64 // next frame of the PCM; frames taken from a feed
 	Loops     int64 // how often the loop was turned back
@@ -18,11 +19,13 @@ type State struct {
 
 // Stats count what a mixer has done so far.
 type Stats struct {
-	Time      int64 // frames mixed
+	Time      int64 // frames given
 	Voices    int   // that are not over, waiting and paused ones included
 	Peak      int   // most of them at a time
 	Underruns int64 // of all feeds
 	LostEnds  int64 // end notices that nobody took in time
+	Stolen    int64 // voices that were ended to make room
+	Refused   int64 // voices that ended before they began, for want of room or of a gap
 	LastEnd   int64 // frame behind the last one of the voice that ended last
 }
 
@@ -35,6 +38,7 @@ type snapshot struct {
 	last    int64
 	voices  []voiceState
 	where   []int32
+	meters  [maxBuses]Meter
 }
 
 type voiceState struct {
@@ -90,15 +94,19 @@ func (b *board) latest() *snapshot {
 func (m *Mixer) publish() {
 	b := &m.board
 	s := &b.shots[b.back]
-	m.stats.Time, m.stats.Voices = m.now, len(m.list)
+	m.stats.Time, m.stats.Voices = m.given, len(m.list)
 	s.started, s.last = m.started, m.last
 	s.voices = s.voices[:len(m.list)]
 	underruns := m.stats.Underruns
+	for i := range m.made {
+		s.meters[i] = m.buses[i].meter.read()
+	}
 	for i, slot := range m.list {
 		v := &m.voices[slot]
+		paused := v.paused || v.house.stopped
 		s.where[slot] = int32(i)
 		s.voices[i] = voiceState{v.id, State{
-			Waiting: !v.begun, Playing: v.begun && !v.paused, Paused: v.paused,
+			Waiting: !v.begun, Playing: v.begun && !paused, Paused: paused, Unheard: v.veiled,
 			Position: v.at.pos, Loops: v.at.loops, Underruns: v.flow.underruns,
 		}}
 		underruns += v.flow.underruns
@@ -106,7 +114,7 @@ func (m *Mixer) publish() {
 	s.stats = m.stats
 	s.stats.Underruns = underruns
 	b.back = b.middle.Swap(b.back|fresh) &^ fresh
-	m.time.Store(m.now)
+	m.time.Store(m.given)
 	m.desk.done.Store(m.carried)
 }
 
@@ -127,14 +135,14 @@ func (m *Mixer) Stats() Stats {
 	return b.latest().stats
 }
 
-// Idle reports whether there were no voices at the end of the last block, and the frame of the
-// mixer's time behind the last one that any voice gave.
+// Idle reports whether at the end of the last block there were no voices, and nothing of them was
+// still to be given, and the frame of the mixer's time behind the last one that any voice gave.
 func (m *Mixer) Idle() (last int64, idle bool) {
 	b := &m.board
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.latest()
-	return s.last, len(s.voices) == 0
+	return s.last, len(s.voices) == 0 && s.stats.Time >= s.last
 }
 
 // Ended takes end notices: the handles of voices that have ended, block by block in the order of

@@ -7,13 +7,16 @@ type voice struct {
 	feed Feed
 	mono bool
 
+	house      *bus
 	prev, next int32 // slots of the voices before and behind it in a queue, counted from 1; 0 = none
 
 	begun  bool // its frame has come, or the voice before it is over
 	heard  bool // frames of it have been mixed
 	paused bool // Pause was the last word
+	veiled bool // plays on unheard, for want of room
 	ending bool // over once fade is done
 	over   bool
+	rank
 
 	at     cursor
 	frames int64 // of the PCM
@@ -26,7 +29,7 @@ type voice struct {
 	law   frame
 	gain  glide // level times law
 	fade  move  // fade-in, Fade, and the fade of a stop
-	gate  move  // pause and resume
+	gate  move  // closed while paused or veiled
 	jump  jump
 	flow  flow // of a feed
 }
@@ -53,7 +56,7 @@ func (v *voice) enter(id Voice, s *setup, curve []float32) {
 	*v = voice{
 		id: id, pcm: s.pcm, feed: s.feed, paused: s.paused, at: cursor{pos: s.start}, left: s.length,
 		level: s.level, law: s.law, gain: restAt(scaled(s.law, s.level)), fade: rest(1), gate: rest(1),
-		speed: restSpeed(s.step),
+		speed: restSpeed(s.step), rank: s.rank,
 	}
 	if s.length == 0 {
 		v.left = -1
@@ -73,7 +76,9 @@ func (v *voice) enter(id Voice, s *setup, curve []float32) {
 }
 
 // held reports that the voice stands still.
-func (v *voice) held() bool { return !v.begun || v.paused && !v.gate.moving() }
+func (v *voice) held() bool {
+	return !v.begun || v.paused && !v.gate.moving() || v.house.held
+}
 
 // fadeIn has the voice rise from silence within n frames.
 func (v *voice) fadeIn(n int, shape Curve, curve []float32) {
@@ -93,21 +98,25 @@ func (v *voice) turnTo(curve []float32) {
 	v.gain.start(g, curve)
 }
 
-func (v *voice) pause(curve []float32) {
-	v.paused = true
-	v.swing(0, curve)
-}
-
-func (v *voice) resume(curve []float32) {
-	if v.held() && v.at.pos == 0 {
+func (v *voice) setPaused(paused bool, curve []float32) {
+	if v.held() && v.at.pos == 0 && !v.veiled {
 		v.gate = rest(1) // it starts with its first frame, and attacks stay sharp
 	}
-	v.paused = false
-	v.swing(1, curve)
+	v.paused = paused
+	v.swing(curve)
 }
 
-// swing moves the gate, at once where nothing has been heard.
-func (v *voice) swing(to float32, curve []float32) {
+func (v *voice) setVeiled(veiled bool, curve []float32) {
+	v.veiled = veiled
+	v.swing(curve)
+}
+
+// swing opens or closes the gate, at once where nothing has been heard.
+func (v *voice) swing(curve []float32) {
+	to := float32(1)
+	if v.paused || v.veiled {
+		to = 0
+	}
 	switch {
 	case !v.heard:
 		v.gate = rest(to)

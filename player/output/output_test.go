@@ -392,21 +392,3 @@ func noServer(t *testing.T) {
 	}
 	t.Setenv("PULSE_SERVER", "unix:"+filepath.Join(dir, "none"))
 }
-
-// lockedBuffer takes what a process prints.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}

@@ -10,12 +10,13 @@ import (
 	"time"
 )
 
-// How often a device that went away is tried: soon, then less often. One that is lost again within
-// reopenSteady was never really back, so that the time without it adds up.
+// How often a device that went away is tried: soon, then less often. One that is lost again before it
+// took reopenSteady of sound, beyond what it holds, was never really back (a server whose sink is
+// suspended lets anybody in, and then asks for nothing), so that the time without it adds up.
 const (
 	reopenFirst  = 100 * time.Millisecond
 	reopenMost   = time.Second
-	reopenSteady = 10 * time.Second
+	reopenSteady = time.Second
 )
 
 // reopener plays on one device after another. While none can be had, a null device keeps time: it
@@ -30,7 +31,8 @@ type reopener struct {
 
 	fillMu sync.Mutex // guards fill, which only one device may call at a time
 	fill   Fill
-	ended  bool // fill has said that the sound is over
+	ended  bool  // fill has said that the sound is over
+	taken  int64 // frames, by the device that plays now
 
 	pauseMu sync.Mutex // one Pause at a time
 	mu      sync.Mutex // guards what follows
@@ -122,8 +124,18 @@ func (r *reopener) next(buf []float32) int {
 		return 0
 	}
 	n := r.fill(buf)
+	r.taken += int64(n)
 	r.ended = n < len(buf)/2
 	return n
+}
+
+// steady reports whether the last device has really played, and counts anew for the next one.
+func (r *reopener) steady() bool {
+	r.fillMu.Lock()
+	defer r.fillMu.Unlock()
+	enough := r.taken > r.conf.depth()+framesIn(reopenSteady, r.conf.Rate)
+	r.taken = 0
+	return enough
 }
 
 // outage is a device that went away, or keeps going away.
@@ -138,7 +150,6 @@ func (r *reopener) run() error {
 	err := dev.Start(r.next)
 	out := outage{wait: reopenFirst}
 	for {
-		begun := time.Now()
 		if err == nil {
 			err = r.watch(dev)
 		}
@@ -146,7 +157,7 @@ func (r *reopener) run() error {
 			return err
 		}
 		dev.Close()
-		if time.Since(begun) > reopenSteady {
+		if r.steady() {
 			out = outage{wait: reopenFirst}
 		}
 		r.conf.warn(fmt.Errorf("%w; trying again for %v", err, r.conf.Reopen-out.spent))
@@ -154,6 +165,7 @@ func (r *reopener) run() error {
 		if dev, err = r.bridge(&out, err); dev == nil {
 			return err
 		}
+		r.steady() // what was pulled meanwhile does not count
 		if err = r.take(dev); err == nil {
 			r.conf.warn(fmt.Errorf("output: %s is back after %v", r.name, time.Since(lostAt).Round(time.Millisecond)))
 		}

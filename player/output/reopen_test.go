@@ -192,7 +192,7 @@ func TestReopenFlapping(t *testing.T) {
 		start(t, d, r.fill)
 		for n := 0; d.alive() == nil && n < 100; n++ {
 			rig.last().lose()
-			time.Sleep(5 * time.Second)
+			time.Sleep(1050 * time.Millisecond) // of which the new device plays less than 1.1 s
 			synctest.Wait()
 		}
 		if !errors.Is(d.Err(), ErrLost) || len(rig.devices()) > 20 {
@@ -209,7 +209,7 @@ func TestReopenAfterSteady(t *testing.T) {
 		d, r := rig.wrapped(t, Config{Reopen: 2 * time.Second}), &ramp{n: forever}
 		start(t, d, r.fill)
 		for range 10 {
-			time.Sleep(15 * time.Second)
+			time.Sleep(3 * time.Second)
 			rig.last().lose()
 			synctest.Wait()
 		}
@@ -262,7 +262,7 @@ func TestReopenEndsMeanwhile(t *testing.T) {
 		rig.away(nil, true)
 		rig.last().lose()
 		<-d.Done()
-		if took := time.Since(begun); d.Err() != nil || r.taken.Load() != 96000 {
+		if took := time.Since(begun); d.Err() != nil || r.taken.Load() != 96000 || took > 3*time.Second {
 			t.Errorf("done after %v with %v and %d frames, want no error and 96000", took, d.Err(), r.taken.Load())
 		}
 	})

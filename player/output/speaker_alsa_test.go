@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -169,4 +170,22 @@ func speakerLost(t *testing.T) {
 	if _, err := Open("speaker", Config{}); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("Open after the loss: got %v", err)
 	}
+}
+
+// lockedBuffer takes what a process prints.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }

@@ -5,6 +5,10 @@ import "sync"
 // maxReservoir is how far main_data_begin can reach back.
 const maxReservoir = 1<<9 - 1
 
+// mostFactorBytes is how many bytes scale factors take at most. Those of a damaged granule may reach
+// behind the main data, where nothing may be left of earlier frames.
+const mostFactorBytes = (maxBands*5 + 7) / 8
+
 // frameDecoder decodes frames one after another. Its zero value, like one that was reset, is at the
 // start of a stream.
 type frameDecoder struct {
@@ -34,9 +38,10 @@ func (d *frameDecoder) keep(h header, frame []byte) {
 		d.mainLen = copy(d.main[:], d.main[over:d.mainLen])
 	}
 	d.mainLen += copy(d.main[d.mainLen:mainMask], frame[h.mainStart():])
+	clear(d.main[d.mainLen:min(d.mainLen+mostFactorBytes+bitSlack, len(d.main))])
 }
 
-// decode decodes a whole frame, header and all, of which checkFrame thinks well, to h.frames()
+// decode decodes a whole frame, header and all, which the cursor says can be decoded, to h.frames()
 // interleaved frames of h.channels() samples in out. The reservoir must hold what it asks for.
 func (d *frameDecoder) decode(h header, frame []byte, out []float32) {
 	d.side.parse(h, frame[h.sideStart():h.mainStart()])

@@ -114,7 +114,7 @@ type huffman struct {
 
 // decode reads the values of a granule, up to bit end of the main data, and requantises them with
 // the gains of its bands. It returns the number of lines behind which all are zero; those are set to
-// zero too.
+// zero too. Bits behind end make no difference.
 func (d *huffman) decode(g *granule, l *layout, gains *[maxBands + 3]float32, end int, xr *[granuleSize]float32) int {
 	line, b := 0, 0
 	for region, regionEnd := range g.regionEnd {
@@ -131,6 +131,9 @@ func (d *huffman) decode(g *granule, l *layout, gains *[maxBands + 3]float32, en
 				d.escapedPairs(xr[line:stop], table, gains[b])
 			} else {
 				d.pairs(xr[line:stop], table.nodes, gains[b])
+			}
+			if d.pos > end {
+				return d.finish(line, end, xr) // the bits were not enough for this band
 			}
 			line = stop
 		}

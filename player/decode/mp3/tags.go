@@ -138,7 +138,7 @@ func (s *source) tagBefore(end int64) (int64, error) {
 		return id3v1Size, nil
 	case isAPE(last(apeHeaderSize)):
 		return apeBefore(last(apeHeaderSize)), nil
-	case bytes.HasPrefix(last(id3HeaderSize), []byte("3DI")):
+	case len(b) >= id3HeaderSize && bytes.HasPrefix(last(id3HeaderSize), []byte("3DI")):
 		return 2*id3HeaderSize + id3Size(last(id3HeaderSize)), nil
 	case bytes.HasSuffix(b, []byte(lyricsEndV2)):
 		digits := last(lyricsSizeDigit + len(lyricsEndV2))[:lyricsSizeDigit]

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/sndpak/sndpak/soundpack"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// editFlags are the flags of every command that changes a pack.
+type editFlags struct {
+	soundpack.WriterOptions
+}
+
+func (f *editFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.Index, "index", "", "the pack's index `FILE` (default: beside the data)")
+	flags.StringVar(&f.Layout, "layout", "", "the pack's layout: split (default: found from the files)")
+	flags.BoolVar(&f.Wait, "wait", false, "wait for another writer to finish")
+}
+
+// edit runs do on a writer of the pack, with a progress line.
+func (f *editFlags) edit(cmd *cobra.Command, pack, verb string, do func(w *soundpack.Writer) error) error {
+	progress := newProgress(cmd, verb)
+	defer progress.done()
+	f.Progress = progress.update
+	f.Notice = func(path, text string) { warn(cmd, fmt.Errorf("%s: %s", path, text)) }
+	w, err := soundpack.Edit(cmd.Context(), pack, &f.WriterOptions)
+	if err != nil {
+		return err
+	}
+	err = do(w)
+	return errors.Join(durable(cmd, err), w.Close())
+}
+
+func newAdd() *cobra.Command {
+	var f editFlags
+	var dir string
+	var replace bool
+	cmd := &cobra.Command{
+		Use:   "add PACK FILE...",
+		Short: "Add files to a pack, all or none of them",
+		Long: `Add files and folders to a pack that may be in use: a game that plays from it plays on
+from the old one. All are added or none, and a crash leaves the old pack or the new one.
+Names that are there already, in any case, are refused; --replace puts the new bytes in
+their place.`,
+		Example: "  sndpak add music.data boss.ogg\n  sndpak add music.data -C sounds jaguar.wav --replace",
+		Args:    cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.edit(cmd, args[0], "adding", func(w *soundpack.Writer) error {
+				sources, err := sourcesIn(dir, args[1:], f.Notice)
+				if err != nil {
+					return err
+				}
+				stage := w.Add
+				if replace {
+					stage = w.Replace
+				}
+				if err := stage(sources...); err != nil {
+					return err
+				}
+				return w.Commit(cmd.Context())
+			})
+		},
+	}
+	f.add(cmd.Flags())
+	cmd.Flags().StringVarP(&dir, "dir", "C", "", "take the files from this `DIR`")
+	cmd.Flags().BoolVar(&replace, "replace", false, "replace entries of the same name")
+	return cmd
+}
+
+func newRemove() *cobra.Command {
+	var f editFlags
+	cmd := &cobra.Command{
+		Use:   "remove PACK ENTRY...",
+		Short: "Remove entries from a pack, all or none of them",
+		Long: `Remove entries from a pack, all or none of them. Where an old tool put a name in twice,
+both go. The data keeps its size until compact gives the space back.`,
+		Example: "  sndpak remove music.data swish.wav",
+		Args:    cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.edit(cmd, args[0], "removing", func(w *soundpack.Writer) error {
+				n, err := w.Remove(args[1:]...)
+				if isMissing(err) {
+					return missingEntry{err}
+				}
+				if err != nil {
+					return err
+				}
+				if n != len(args)-1 {
+					warn(cmd, fmt.Errorf("%s: %d entries had these %d names; all are removed", args[0], n, len(args)-1))
+				}
+				return w.Commit(cmd.Context())
+			})
+		},
+	}
+	f.add(cmd.Flags())
+	return cmd
+}
+
+// missingEntry is an error that says by itself which entry there is not.
+type missingEntry struct{ error }
+
+func (e missingEntry) Unwrap() error { return e.error }
+
+func newCompact() *cobra.Command {
+	var f editFlags
+	cmd := &cobra.Command{
+		Use:   "compact PACK",
+		Short: "Give the space of removed entries back",
+		Long: `Move the entries together, so that the data holds nothing else. A game that plays from
+the pack plays on, and a crash at any moment leaves a whole pack. It needs free space of
+about three times the entries while it runs.`,
+		Example: "  sndpak compact music.data",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.edit(cmd, args[0], "compacting", func(w *soundpack.Writer) error {
+				before := w.DataSize()
+				if err := w.Compact(cmd.Context()); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %s less\n", args[0], bytesText(w.DataSize()), bytesText(before-w.DataSize()))
+				return err
+			})
+		},
+	}
+	f.add(cmd.Flags())
+	return cmd
+}
+
+func newDiff() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "diff OLD NEW",
+		Short:   "Tell what changed from one pack to another",
+		Long:    "Tell which entries were added, removed, changed or renamed, and how many bytes a patch\nfrom the old pack to the new one has to move.",
+		Example: "  sndpak diff v1/music.data v2/music.data",
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			from, err := soundpack.Open(args[0], nil)
+			if err != nil {
+				return err
+			}
+			defer from.Close()
+			to, err := soundpack.Open(args[1], nil)
+			if err != nil {
+				return err
+			}
+			defer to.Close()
+			c, err := soundpack.Diff(cmd.Context(), from, to)
+			if err != nil {
+				return err
+			}
+			return show(cmd, changeFacts(c), asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// changeFacts are what diff tells, a line an entry.
+func changeFacts(c *soundpack.Change) (f facts) {
+	f.names("added", c.Added)
+	f.names("changed", c.Changed)
+	f.names("removed", c.Removed)
+	renamed, text := [][2]string{}, ""
+	for _, r := range c.Renamed {
+		renamed = append(renamed, [2]string{r[0].Name, r[1].Name})
+		text += r[0].Name + " -> " + r[1].Name + "\n"
+	}
+	f.add("renamed", renamed, "%s", text)
+	f.add("bytes", c.Bytes, "%d to move", c.Bytes)
+	return f
+}
+
+func (f *facts) names(key string, entries []soundpack.Entry) {
+	names, text := []string{}, ""
+	for _, e := range entries {
+		names = append(names, e.Name)
+		text += e.Name + "\n"
+	}
+	f.add(key, names, "%s", text)
+}

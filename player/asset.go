@@ -1,0 +1,195 @@
+package player
+
+import (
+	"io/fs"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/sndpak/sndpak/player/decode"
+)
+
+// An asset is the content of a sound as it was opened once: its samples, or the open file and
+// streams that read it. A sound that is reloaded gets another one; voices keep theirs.
+type asset struct {
+	p    *Player
+	info decode.Info
+	clip *Clip // nil for a stream
+
+	measured sync.Once
+	frames   int64
+
+	mu      sync.Mutex // guards what follows
+	src     *source    // nil for a clip, and once closed
+	retired bool       // no sound plays it from now on
+	using   int        // streams that play, and whoever else reads
+	spare   []*stream  // that play no more and can be rewound
+}
+
+// spares is how many streams an asset keeps open for the next play.
+const spares = 2
+
+// open opens the file and decides how it is kept.
+func (p *Player) open(fsys fs.FS, name string, mode Mode) (*asset, error) {
+	src, err := openSource(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	a := &asset{p: p, src: src}
+	if err := a.load(mode); err != nil {
+		src.Close()
+		return nil, err
+	}
+	if a.clip != nil {
+		a.src = nil
+		src.Close()
+	}
+	return a, nil
+}
+
+// load decodes a clip, or the first blocks of a stream.
+func (a *asset) load(mode Mode) error {
+	dec, err := decode.Open(a.src, a.src.size, nil)
+	if err != nil {
+		return err
+	}
+	defer dec.Close()
+	a.info = dec.Info()
+	if mode == Memory || mode == Auto && a.short(dec) {
+		a.clip, err = newClip(dec, a.p.Rate(), a.p.opt.MaxClip)
+		a.info = dec.Info()
+		return err
+	}
+	st, err := newStream(a)
+	if err == nil {
+		err = st.rewind(0, nil)
+	}
+	if err != nil {
+		return err
+	}
+	a.spare = append(a.spare, st)
+	return nil
+}
+
+// short reports whether Auto keeps the sound in memory.
+func (a *asset) short(dec *decode.Stream) bool {
+	if a.info.Format != "wav" && a.info.Format != "flac" {
+		return false
+	}
+	frames := int64(dec.Len())
+	width := int64(4)
+	if dec.Int16() {
+		width = 2
+	}
+	return frames <= a.at(a.p.opt.ClipTime) &&
+		frames*width*int64(min(a.info.Channels, 2)) <= a.p.opt.ClipBytes
+}
+
+// at is the frame that stands at a time of the sound.
+func (a *asset) at(t time.Duration) int64 {
+	return int64(math.Round(t.Seconds() * float64(a.info.Rate)))
+}
+
+// scaled turns frames of the sound into the mixer's.
+func (a *asset) scaled(frames int64) int64 {
+	return (frames*int64(a.p.Rate()) + int64(a.info.Rate)/2) / int64(a.info.Rate)
+}
+
+// length is the sound's length in frames, found by a look through the file where it is not told.
+func (a *asset) length() int64 {
+	a.measured.Do(func() {
+		a.frames = a.info.Frames
+		if a.frames >= 0 {
+			return
+		}
+		if src := a.hold(); src != nil {
+			defer a.putBack(nil)
+			if dec, err := decode.Open(src, src.size, nil); err == nil {
+				a.frames = int64(dec.Len())
+				dec.Close()
+			}
+		}
+	})
+	return max(a.frames, 0)
+}
+
+// take gives a stream that is ready at frame.
+func (a *asset) take(frame int64, loop *Loop) (*stream, error) {
+	if a.hold() == nil {
+		return nil, ErrClosed
+	}
+	st, err := a.spared(), error(nil)
+	if st == nil {
+		st, err = newStream(a)
+	}
+	if err == nil {
+		err = st.rewind(frame, loop)
+	}
+	if err != nil {
+		if st != nil {
+			st.close()
+		}
+		a.putBack(nil)
+		return nil, err
+	}
+	return st, nil
+}
+
+// hold keeps the file open until putBack; nil says that it is closed.
+func (a *asset) hold() *source {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.src != nil {
+		a.using++
+	}
+	return a.src
+}
+
+// spared is a stream that played before, nil where there is none.
+func (a *asset) spared() (st *stream) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if n := len(a.spare); n > 0 {
+		st, a.spare = a.spare[n-1], a.spare[:n-1]
+	}
+	return st
+}
+
+// putBack keeps a stream for the next play, or closes it where there are enough of them or
+// the asset is retired. nil only ends a hold.
+func (a *asset) putBack(st *stream) {
+	a.mu.Lock()
+	a.using--
+	keep := st != nil && !a.retired && len(a.spare) < spares && st.failure() == nil
+	if keep {
+		a.spare = append(a.spare, st)
+	}
+	a.mu.Unlock()
+	if st != nil && !keep {
+		st.close()
+	}
+	a.settle()
+}
+
+// settle closes the file once nobody can want it any more.
+func (a *asset) settle() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.retired || a.using > 0 || a.src == nil {
+		return
+	}
+	for _, st := range a.spare {
+		st.close()
+	}
+	a.spare = nil
+	a.src.Close()
+	a.src = nil
+}
+
+// retire says that no sound plays the asset any more; it is closed with its last voice.
+func (a *asset) retire() {
+	a.mu.Lock()
+	a.retired = true
+	a.mu.Unlock()
+	a.settle()
+}

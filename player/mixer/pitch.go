@@ -1,0 +1,279 @@
+package mixer
+
+import (
+	"fmt"
+	"math"
+)
+
+// Voices whose pitch is not 1 go through their sound by steps that are no whole frames, and what
+// lies between frames is taken from the cubic through the two on either side (Catmull and Rom, "A
+// class of local interpolating splines", 1974: the tangent at a frame is half of the difference of
+// its neighbours). At a whole frame it gives that frame, bit for bit.
+
+// one is a step of one frame: places between frames and steps count 2^-32 frames.
+const one = 1 << 32
+
+const (
+	minPitch = 1.0 / 64
+	maxPitch = 64
+)
+
+// stepOf is the step of a pitch.
+func stepOf(pitch float64) (int64, error) {
+	if !(pitch >= minPitch && pitch <= maxPitch) {
+		return 0, fmt.Errorf("%w: pitch of %v; 1/64 to 64", ErrValue, pitch)
+	}
+	return int64(math.Round(pitch * one)), nil
+}
+
+// A speed is a step that moves evenly, by as much with every frame. At rest it is to.
+type speed struct {
+	span
+	step, by, to int64 // step is that of the frame before
+}
+
+func restSpeed(step int64) speed { return speed{step: step, to: step} }
+
+// start moves to another step within n frames.
+func (s *speed) start(to int64, n int) {
+	*s = speed{span{0, n}, s.step, (to - s.step) / int64(n), to}
+}
+
+// bent reports that the steps are not one frame each.
+func (s *speed) bent() bool { return s.moving() || s.to != one }
+
+// sum is the way of the next n frames; n was cut.
+func (s *speed) sum(n int) int64 {
+	k := int64(n)
+	return k*s.step + s.by*k*(k+1)/2
+}
+
+// within shortens n so that no more than so many frames of the sound are passed.
+func (s *speed) within(n, frames int) int {
+	return min(n, max(int(int64(frames)*one/max(s.step, s.to)), 1))
+}
+
+// advance passes n frames; n was cut.
+func (s *speed) advance(n int) {
+	s.step += s.by * int64(n)
+	if s.pass(n) {
+		*s = restSpeed(s.to)
+	}
+}
+
+// speedUp moves the voice to another step, at once where it is not heard.
+func (v *voice) speedUp(to int64, ramp int) {
+	v.closed = false
+	if !v.heard || v.held() {
+		v.speed = restSpeed(to)
+		return
+	}
+	v.speed.start(to, ramp)
+}
+
+// bent reports that the voice does not play whole frames from c.
+func (v *voice) bent(c *cursor) bool { return c.frac != 0 || v.speed.bent() }
+
+// remaining is how many frames of the mixer a PCM still gives if it is not looped, at the speed it
+// is going to have.
+func (v *voice) remaining() int64 {
+	n := v.frames - v.at.pos
+	if !v.bent(&v.at) || n > 1<<28 {
+		return n
+	}
+	return (n*one - v.at.frac + v.speed.to - 1) / v.speed.to
+}
+
+// slide takes c a way on in the PCM, around the loop where that comes.
+func (v *voice) slide(c *cursor, way int64) {
+	way += c.frac
+	from := c.pos
+	c.pos += way / one
+	c.frac = way % one
+	c.seam = c.seam && c.pos == from
+	if l := v.loop; c.turns != 0 && from < l.End && c.pos >= l.End {
+		laps := (c.pos-l.End)/(l.End-l.Start) + 1
+		if c.turns > 0 {
+			laps = min(laps, c.turns)
+			c.turns -= laps
+		}
+		c.loops += laps
+		c.pos -= laps * (l.End - l.Start)
+		c.seam = c.pos == l.Start
+	}
+	if c.pos >= v.frames {
+		c.pos, c.frac = max(v.frames, c.pos), 0
+	}
+}
+
+// reach is how many of the next n frames there are from c, a copy.
+func (v *voice) reach(c cursor, n int) (got int) {
+	s, all := v.speed, c
+	if v.slide(&all, s.sum(n)); all.pos < v.frames {
+		return n
+	}
+	for ; got < n && c.pos < v.frames; got++ {
+		s.step += s.by
+		v.slide(&c, s.step)
+	}
+	return got
+}
+
+// bend puts the next n frames of a PCM from c, a copy, into m.input, as many as there are, and
+// returns the scale of its samples.
+func (m *Mixer) bend(v *voice, c cursor, n int) (got int, scale float32) {
+	out := m.input[:v.samples(n)]
+	if v.pcm.S16 != nil {
+		return bend(v, v.pcm.S16, c, out), scale16
+	}
+	got = bend(v, v.pcm.F32, c, out)
+	if v.pcm.dirty() {
+		mend(out[:v.samples(got)])
+	}
+	return got, 1
+}
+
+func bend[S sample](v *voice, all []S, c cursor, out []float32) (got int) {
+	ch := v.samples(1)
+	s := v.speed
+	for n := len(out) / ch; got < n && c.pos < v.frames; {
+		k := min(v.free(&c), n-got)
+		if k = s.within(k, 1<<20); k > 0 && ch == 1 {
+			bendMono(out[got:got+k], all[c.pos-1:], c.frac, s.step+s.by, s.by)
+		} else if k > 0 {
+			bendStereo(out[2*got:2*(got+k)], all[2*(c.pos-1):], c.frac, s.step+s.by, s.by)
+		} else {
+			k = 1
+			bendSeam(v, all, &c, out[got*ch:(got+1)*ch])
+		}
+		v.slide(&c, s.sum(k))
+		s.step += s.by * int64(k)
+		got += k
+	}
+	return got
+}
+
+// free is how many frames of the mixer can be made from c before the four frames around the place
+// are no more next to each other in the PCM.
+func (v *voice) free(c *cursor) int {
+	last := v.limit(c) - 2 // the place must stay below it
+	if c.pos >= last || c.pos == 0 || c.seam {
+		return 0
+	}
+	fastest := max(v.speed.step, v.speed.to)
+	way := min(last-c.pos, 1<<24)*one - c.frac
+	return int((way + fastest - 1) / fastest)
+}
+
+// bendMono makes frames from the place frac behind src[1], with steps that grow by by.
+func bendMono[S sample](out []float32, src []S, frac, step, by int64) {
+	for i := range out {
+		x := src[frac>>32:]
+		t := float32(uint32(frac)) * (1.0 / one)
+		s := (*[4]S)(x)
+		out[i] = cubic(float32(s[0]), float32(s[1]), float32(s[2]), float32(s[3]), t)
+		frac += step
+		step += by
+	}
+}
+
+func bendStereo[S sample](out []float32, src []S, frac, step, by int64) {
+	for ; len(out) >= 2; out = out[2:] {
+		t := float32(uint32(frac)) * (1.0 / one)
+		s := (*[8]S)(src[frac>>32*2:])
+		out[0] = cubic(float32(s[0]), float32(s[2]), float32(s[4]), float32(s[6]), t)
+		out[1] = cubic(float32(s[1]), float32(s[3]), float32(s[5]), float32(s[7]), t)
+		frac += step
+		step += by
+	}
+}
+
+// cubic is the Catmull-Rom spline between b, at t = 0, and c, at t = 1:
+//
+//	b + t/2·(c-a + t·(2a-5b+4c-d + t·(3(b-c)+d-a)))
+func cubic(a, b, c, d, t float32) float32 {
+	ac, cb := c-a, b-c
+	r := float32(3*cb) + (d - a)
+	q := r + ac + cb + cb
+	return b + float32(0.5*t*(ac+float32(t*(float32(t*r)-q))))
+}
+
+// bendSeam makes one frame where the frames around the place are not next to each other: at either
+// end of the sound, beyond which there is silence, and at the ends of the loop.
+func bendSeam[S sample](v *voice, all []S, c *cursor, out []float32) {
+	t := float32(c.frac) * (1.0 / one)
+	for side := range out {
+		var s [4]float32
+		for i := range s {
+			if p := v.around(c, int64(i)-1); p >= 0 && p < v.frames {
+				s[i] = float32(all[int(p)*len(out)+side])
+			}
+		}
+		out[side] = cubic(s[0], s[1], s[2], s[3], t)
+	}
+}
+
+// around is the frame that is played i frames behind c, or the one before it.
+func (v *voice) around(c *cursor, i int64) int64 {
+	switch p := *c; {
+	case i >= 0:
+		v.step(&p, i)
+		return p.pos
+	case c.seam:
+		return v.loop.End - 1
+	}
+	return c.pos - 1
+}
+
+// bendFeed makes the voice's next n frames from a feed, and returns them: n, unless the feed has
+// ended. The feed is read three frames ahead of the place.
+func (m *Mixer) bendFeed(v *voice, n int) []float32 {
+	f, s, out := &v.flow, v.speed, m.bent[:v.samples(n)]
+	if !f.bent {
+		f.bent, f.window[0] = true, f.last
+		f.whole = m.draw(v, 3)
+		for i := range f.whole {
+			f.window[1+i] = m.drawn(v, i)
+		}
+	}
+	got, next := 0, 0
+	if need := int((v.at.frac + s.sum(n)) / one); need > 0 && !f.over {
+		got = m.draw(v, need)
+	}
+	for i := range n {
+		if f.whole <= 0 {
+			v.over = true
+			return out[:v.samples(i)]
+		}
+		f.between(v.at.frac, out[v.samples(i):v.samples(i+1)])
+		s.step += s.by
+		v.at.frac += s.step
+		for ; v.at.frac >= one; v.at.frac -= one {
+			copy(f.window[:], f.window[1:])
+			if f.window[3] = (frame{}); next < got {
+				f.window[3] = m.drawn(v, next)
+				next++
+			} else {
+				f.whole--
+			}
+		}
+	}
+	v.over = f.whole <= 0
+	return out
+}
+
+// between is the frame at a place within the window.
+func (f *flow) between(frac int64, out []float32) {
+	t, w := float32(frac)*(1.0/one), &f.window
+	for side := range out {
+		out[side] = cubic(w[0][side], w[1][side], w[2][side], w[3][side], t)
+	}
+}
+
+// drawn is frame i of those drawn last.
+func (m *Mixer) drawn(v *voice, i int) frame {
+	if v.mono {
+		return frame{m.input[i], m.input[i]}
+	}
+	return frame{m.input[2*i], m.input[2*i+1]}
+}

@@ -1,0 +1,87 @@
+package storage
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+func TestLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "music.lock")
+	for round := range 3 {
+		unlock, err := OS{}.Lock(path)
+		if err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+		before, _ := os.Stat(path)
+		var held *Locked
+		if _, err := (OS{}).Lock(path); !errors.As(err, &held) || held.Holder != os.Getpid() {
+			t.Errorf("round %d: taken twice: %v, want that process %d has it", round, err, os.Getpid())
+		}
+		if err := unlock(); err != nil {
+			t.Error(err)
+		}
+		if after, err := os.Stat(path); err != nil || !os.SameFile(before, after) {
+			t.Errorf("round %d: the lock's file is not what it was: %v", round, err)
+		}
+	}
+	if _, err := (OS{}).Lock(filepath.Dir(path)); err == nil {
+		t.Error("locked a folder")
+	}
+	if err := os.WriteFile(path, []byte("#nonsense"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if n := holder(path); n != 0 {
+		t.Errorf("holder of nonsense: %d", n)
+	}
+	for err, want := range map[*Locked]string{{}: "locked", {Holder: 12}: "locked by process 12"} {
+		if err.Error() != want {
+			t.Errorf("%q, want %q", err.Error(), want)
+		}
+	}
+}
+
+func TestOpenRefusesWhatIsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	if f, err := (OS{}).Open(dir); !errors.Is(err, fs.ErrInvalid) || f != nil {
+		t.Errorf("a folder: %v, %v", f, err)
+	}
+	if f, err := (OS{}).Open(os.DevNull); !errors.Is(err, fs.ErrInvalid) || f != nil {
+		t.Errorf("a device: %v, %v", f, err)
+	}
+	if f, err := (OS{}).Open(filepath.Join(dir, "nosuch")); !errors.Is(err, fs.ErrNotExist) || f != nil {
+		t.Errorf("nothing: %v, %v", f, err)
+	}
+}
+
+func TestResolveAndSpaceAndList(t *testing.T) {
+	dir := t.TempDir()
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := (OS{}).Resolve(filepath.Join(dir, "nosuch")); err != nil || got != filepath.Join(dir, "nosuch") {
+		t.Errorf("Resolve of nothing: %q, %v", got, err)
+	}
+	if err := os.Symlink("file", filepath.Join(dir, "link")); err == nil {
+		if got, err := (OS{}).Resolve(filepath.Join(dir, "link")); err != nil || got != file {
+			t.Errorf("Resolve: %q, %v; want %q", got, err, file)
+		}
+	}
+	if l, err := (OS{}).List(dir); err != nil || len(l) == 0 || l[0] != "file" {
+		t.Errorf("List: %q, %v", l, err)
+	}
+	if s, err := (OS{}).Space(dir); runtime.GOOS == "linux" && (err != nil || s.Free <= 0 || !s.Sparse) {
+		t.Errorf("Space: %+v, %v", s, err)
+	}
+	if _, err := (OS{}).Space(filepath.Join(dir, "nosuch")); err == nil {
+		t.Error("Space of no folder: no error")
+	}
+}

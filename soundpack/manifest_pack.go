@@ -1,0 +1,121 @@
+package soundpack
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+)
+
+// What a pack does with its manifest. Opening only looks whether there is one; it is read and fitted to
+// the index once, when something in it is asked for.
+
+// findManifest looks for the manifest's record and its first bytes, and sets it apart. An entry that
+// has only its name is an entry like any other.
+func (p *Pack) findManifest() {
+	i := p.index.find(manifestName)
+	if i < 0 {
+		return
+	}
+	if r := p.index.at(i); r.off+r.size <= p.m.size {
+		head := make([]byte, len(manifestStart))
+		if n, _ := p.m.pread(head[:min(r.size, int64(len(head)))], r.off); string(head[:n]) != manifestStart {
+			p.problems = append(p.problems, problem{slog.LevelWarn, "manifest",
+				fmt.Sprintf("the entry %s does not begin with %s: it is an entry like any other", manifestName, manifestStart)})
+			return
+		}
+	}
+	p.index, p.noted = apart{p.index, i}, true
+}
+
+var noNotes = &manifest{}
+
+// manifest loads the manifest. It is never nil; where there is none, or none that can be used, it
+// tells of nothing.
+func (p *Pack) manifest() *manifest {
+	if !p.noted {
+		return noNotes
+	}
+	p.notedOnce.Do(func() {
+		defer p.loaded.Store(true)
+		r := p.index.at(p.index.len())
+		text, err := p.manifestText(r)
+		if err != nil {
+			p.notes = &manifest{err: err}
+			return
+		}
+		p.notes = parseManifest(text, r.off, p.index, p.layout.aliased)
+	})
+	return p.notes
+}
+
+func (p *Pack) manifestText(r record) (string, error) {
+	if r.off+r.size > p.m.size {
+		return "", fmt.Errorf("%w: its %d bytes at %#x reach past the end of the data (%d bytes)", ErrFormat, r.size, r.off, p.m.size)
+	}
+	if limit := 4 * p.opt.maxIndex(); r.size > limit {
+		return "", fmt.Errorf("%w: it has %d bytes, and %d is the most", ErrLimit, r.size, limit)
+	}
+	if !p.m.acquire() {
+		return "", ErrClosed
+	}
+	defer p.m.release()
+	text, err := readString(io.NewSectionReader(preader{p.m}, r.off, r.size), r.size)
+	if err == nil && int64(len(text)) < r.size {
+		err = ErrChanged
+	}
+	return text, err
+}
+
+// manifestProblems are those of a manifest that is loaded, or small enough to be.
+func (p *Pack) manifestProblems() []problem {
+	if !p.noted || p.index.at(p.index.len()).size > 1<<20 && !p.loaded.Load() {
+		return nil
+	}
+	return p.manifest().problems(true)
+}
+
+// nameFully gives an entry its full name, if it has one.
+func (p *Pack) nameFully(e *Entry) {
+	if m := p.manifest(); e.Index < len(m.lines) && m.lines[e.Index].name != "" {
+		e.full, e.Name = m.lines[e.Index].name, m.lines[e.Index].shown
+	}
+}
+
+// Facts is what the manifest tells of an entry of this pack as a sound. False means that it tells
+// nothing, or that another program has changed the entry since.
+func (p *Pack) Facts(e Entry) (Facts, bool) {
+	n := p.manifest().note(e.Index)
+	return n.facts, n.facts.known()
+}
+
+// Checksum is the CRC-32C of an entry's bytes as they were packed, if the manifest tells it.
+// [Pack.Verify] compares.
+func (p *Pack) Checksum(e Entry) (crc uint32, ok bool) {
+	n := p.manifest().note(e.Index)
+	return n.crc, n.hasCRC
+}
+
+// SHA256 is the SHA-256 of an entry's bytes as they were packed, if the manifest tells it.
+func (p *Pack) SHA256(e Entry) (sum [32]byte, ok bool) {
+	n := p.manifest().note(e.Index)
+	copy(sum[:], n.sha256)
+	return sum, n.sha256 != ""
+}
+
+// Shared are the other entries that have the very bytes of this one, in the order of the index.
+func (p *Pack) Shared(e Entry) []Entry {
+	var all []Entry
+	for i := range p.index.len() {
+		if r := p.index.at(i); e.Size > 0 && r.off == e.Offset && r.size == e.Size && i != e.Index {
+			all = append(all, p.Entry(i))
+		}
+	}
+	return all
+}
+
+// preader reads the data by system calls: once through is cheaper so than by a mapping's page faults.
+type preader struct{ m *mapping }
+
+func (r preader) ReadAt(b []byte, off int64) (int, error) {
+	return r.m.pread(b, off)
+}

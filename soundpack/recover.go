@@ -1,0 +1,185 @@
+package soundpack
+
+// What a writer does before it changes anything, each time that it takes hold of the pack.
+//
+// A writer may have been killed between the rename of an index and the sync of the folder: what is
+// seen then is the new pack, but a power cut may still bring back the old one, and a commit built on
+// the new one could reach the disk without it. So whatever is seen is made durable first. Nothing
+// else is left to recover: every pair of files that a commit passes through is a whole pack, and what
+// was appended but is not named by the index does not count.
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sndpak/sndpak/soundpack/internal/storage"
+)
+
+// begin takes hold of the pack; the lock is held.
+func (w *Writer) begin() (err error) {
+	if w.opt.Create {
+		if err := w.found(); err != nil {
+			return err
+		}
+	}
+	if w.data, err = w.fs.Open(w.path); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			w.let()
+		}
+	}()
+	index, err := w.fs.Open(w.indexPath)
+	if err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	defer index.Close()
+	if !mutated(noSessionSync) {
+		if err := errors.Join(w.data.Sync(), index.Sync(), w.syncDirs()); err != nil {
+			return err
+		}
+	}
+	if err := w.sweep(); err != nil {
+		return err
+	}
+	return w.load(index)
+}
+
+// let lets go of the data, so that the next operation begins anew: after a failure nothing that was
+// seen before it is relied on.
+func (w *Writer) let() {
+	if w.data != nil {
+		w.data.Close()
+		w.data = nil
+	}
+}
+
+// syncDirs makes the names of both files durable.
+func (w *Writer) syncDirs() error {
+	dir, other := filepath.Dir(w.path), filepath.Dir(w.indexPath)
+	err := w.fs.SyncDir(dir)
+	if err == nil && other != dir {
+		err = w.fs.SyncDir(other)
+	}
+	return err
+}
+
+// found makes an empty pack where there is none: data without a byte, whose name is durable before an
+// index is there. Killed in between, it leaves just that, and is done again.
+func (w *Writer) found() error {
+	data, err := w.fs.Open(w.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		data, err = w.foundData()
+	}
+	if err != nil {
+		return err
+	}
+	defer data.Close()
+	index, err := w.fs.Open(w.indexPath)
+	if err == nil {
+		return index.Close()
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	info, err := data.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() > 0 {
+		return fmt.Errorf("%s is there, but not its index %s: %w", baseName(w.path), baseName(w.indexPath), fs.ErrExist)
+	}
+	if !mutated(noFreshSync) {
+		if err := w.fs.SyncDir(filepath.Dir(w.path)); err != nil {
+			return err
+		}
+	}
+	_, err = w.publishIndex(nil, noDirSync)
+	return err
+}
+
+func (w *Writer) foundData() (storage.File, error) {
+	index, err := w.fs.Open(w.indexPath)
+	if err == nil {
+		index.Close()
+		return nil, fmt.Errorf("%s is there, but not its data %s: %w", baseName(w.indexPath), baseName(w.path), fs.ErrExist)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return w.fs.Create(w.path)
+}
+
+// sweep removes what a killed writer left under temporary names. Nobody else has them open for
+// writing, since the lock is held, and readers never look at them.
+func (w *Writer) sweep() error {
+	for _, path := range []string{w.path, w.indexPath} {
+		dir, base := filepath.Split(path)
+		names, err := w.fs.List(filepath.Clean(dir))
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if strings.HasPrefix(name, base+".") && strings.HasSuffix(name, tempSuffix) {
+				if err := w.fs.Remove(filepath.Join(dir, name)); err != nil {
+					return fmt.Errorf("left by a writer that was killed: %w", err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// load reads the index. A writer does not build on one that is damaged as a whole: it would write
+// down what it guesses. Single records that reach past the data are refused when they would be
+// written again, so that they can be removed.
+func (w *Writer) load(f storage.File) error {
+	raw, mode, err := readWhole(f)
+	if err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	info, err := w.data.Stat()
+	if err != nil {
+		return err
+	}
+	w.end, w.dataMode, w.indexMode = info.Size(), info.Mode().Perm(), mode
+	var x index
+	var bad []problem
+	if err = w.layout.sniff(raw, w.end); err == nil {
+		x, bad, err = w.layout.load(raw)
+	}
+	if i := slices.IndexFunc(bad, func(p problem) bool { return p.level >= slog.LevelError }); err == nil && i >= 0 {
+		err = fmt.Errorf("%w: %s", ErrFormat, bad[i].text)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", baseName(w.indexPath), err)
+	}
+	w.recs = make([]record, x.len())
+	for i := range w.recs {
+		w.recs[i] = x.at(i)
+	}
+	return nil
+}
+
+// readWhole is an index's bytes and mode.
+func readWhole(f storage.File) (string, fs.FileMode, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return "", 0, err
+	}
+	if info.Size() > maxIndex {
+		return "", 0, fmt.Errorf("%w: %d bytes, and %d is the most", ErrLimit, info.Size(), int64(maxIndex))
+	}
+	raw, err := readString(io.NewSectionReader(f, 0, info.Size()), info.Size())
+	if err == nil && int64(len(raw)) != info.Size() {
+		err = io.ErrUnexpectedEOF
+	}
+	return raw, info.Mode().Perm(), err
+}
