@@ -35,8 +35,9 @@ func compactSim(t *testing.T, index, data []byte, remove ...string) *crashsim.FS
 
 // recsOf are the records of an index.
 func recsOf(index []byte) (recs []rec) {
+	raw := string(index)
 	for i := 0; i+splitRecord <= len(index); i += splitRecord {
-		r := splitAt(string(index), i)
+		r := splitAt(raw, i)
 		recs = append(recs, rec{r.raw, uint32(r.off), uint32(r.size)})
 	}
 	return recs
@@ -136,7 +137,7 @@ func rawContents(t *testing.T, path string) (contents, int64) {
 		body := "past the end"
 		if end := int64(r.off) + int64(r.size); end <= int64(len(data)) {
 			body = string(data[r.off:end])
-			for i := range body {
+			for i := range len(body) {
 				named[int(r.off)+i] = true
 			}
 		} else if r.size == 0 {

@@ -160,8 +160,9 @@ func readPlain(data, index []byte) (contents, error) {
 		return nil, fmt.Errorf("index of %d bytes", len(index))
 	}
 	c := contents{}
-	for i := 0; i < len(index); i += splitRecord {
-		r := splitAt(string(index), i)
+	raw := string(index)
+	for i := 0; i < len(raw); i += splitRecord {
+		r := splitAt(raw, i)
 		if r.off+r.size > int64(len(data)) {
 			return nil, fmt.Errorf("%q: %d and %d bytes of %d", r.raw, r.off, r.size, len(data))
 		}

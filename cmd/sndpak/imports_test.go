@@ -14,17 +14,18 @@ const module = "github.com/sndpak/sndpak/"
 // stands behind it and nothing else. The command is where everything is put together, so it may
 // reach whatever its own arrows lead to.
 var arrows = map[string][]string{
-	"cmd/sndpak":                  {"cmd/sndpak/internal/console", "player", "player/decode", "player/output", "player/mixer", "soundpack"},
-	"cmd/sndpak/internal/console": {"player"},
-	"soundpack":                   {"soundpack/internal/storage"},
-	"soundpack/internal/storage":  {},
-	"player":                      {"player/decode", "player/mixer", "player/output"},
-	"player/decode":               {"player/decode/mp3"},
-	"player/decode/mp3":           {},
-	"player/mixer":                {},
-	"player/output":               {},
-	"player/internal/streamtest":  {}, // for tests alone: beep's contract, stated once for every stream
-	"player/internal/pulsetest":   {}, // for tests alone: a private PulseAudio
+	"cmd/sndpak":                          {"cmd/sndpak/internal/console", "player", "player/decode", "player/output", "player/mixer", "soundpack"},
+	"cmd/sndpak/internal/console":         {"player"},
+	"soundpack":                           {"soundpack/internal/storage"},
+	"soundpack/internal/storage":          {},
+	"soundpack/internal/storage/crashsim": {"soundpack/internal/storage"}, // for tests alone: a file layer that fails and crashes
+	"player":                              {"player/decode", "player/mixer", "player/output"},
+	"player/decode":                       {"player/decode/mp3"},
+	"player/decode/mp3":                   {},
+	"player/mixer":                        {},
+	"player/output":                       {},
+	"player/internal/streamtest":          {}, // for tests alone: beep's contract, stated once for every stream
+	"player/internal/pulsetest":           {}, // for tests alone: a private PulseAudio
 }
 
 type goPackage struct {

@@ -26,7 +26,7 @@ type bus struct {
 	held    bool    // and has faded out, so that its voices stand still
 	loud    float32 // the gain that its voices are heard at
 
-	fx    effects
+	fx    effectSlot
 	duck  ducker
 	key   key
 	meter *meter // nil = none
@@ -281,6 +281,7 @@ func (m *Mixer) finish(n int) []frame {
 	master := &m.buses[0]
 	master.input(n)
 	m.treatFrames(master, n)
+	m.holdBuses()
 	return master.sum[:n]
 }
 

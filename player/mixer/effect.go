@@ -60,21 +60,21 @@ func (e *effect) run(x []frame) {
 	}
 }
 
-// effects are the effect in a bus and, for a while, the one before it.
-type effects struct {
+// An effectSlot is the effect in a bus and, for a while, the one before it.
+type effectSlot struct {
 	now, old *effect
 	change   span
 }
 
 // on reports whether there is anything to do.
-func (e *effects) on() bool { return e.change.moving() || e.now != nil && e.now.out != nil }
+func (e *effectSlot) on() bool { return e.change.moving() || e.now != nil && e.now.out != nil }
 
-func (e *effects) set(x *effect, ramp int) {
+func (e *effectSlot) set(x *effect, ramp int) {
 	e.now, e.old, e.change = x, e.now, span{0, ramp}
 }
 
 // apply treats x, and passes from the old effect to the new one.
-func (e *effects) apply(x []frame, m *Mixer) {
+func (e *effectSlot) apply(x []frame, m *Mixer) {
 	if !e.change.moving() {
 		e.now.run(x)
 		return

@@ -158,7 +158,6 @@ func (m *Mixer) Mix(block []float32) {
 
 // mixChunk mixes n frames in which no command falls due.
 func (m *Mixer) mixChunk(n int) []frame {
-	m.holdBuses()
 	for i := range m.made {
 		m.buses[i].used = false
 	}

@@ -77,6 +77,9 @@ const fresh = 4
 func (b *board) init(voices, queue int) {
 	for i := range b.shots {
 		b.shots[i] = snapshot{voices: make([]voiceState, 0, voices), where: make([]int32, voices)}
+		for k := range b.shots[i].meters {
+			b.shots[i].meters[k] = noSound
+		}
 	}
 	b.front, b.back = 1, 2
 	b.ended = newRing[Voice](2*voices + queue)

@@ -423,14 +423,13 @@ func TestPulsePausedForLong(t *testing.T) {
 		return properReply(command, tag)
 	}}
 	times := slow
-	times.stall = 10 * times.tick
-	at := s.listen(t)
-	d, err := dialFake(t, at, times)
-	must(t, err)
-	defer d.Close()
+	times.stall = time.Second // 100 looks; it asks for nothing from the start
+	r := &ramp{n: forever}
+	d := player(t, s, times, r.fill)
+	eventually(t, "all that was asked for", func() bool { return r.taken.Load() == 1200 })
 	must(t, d.Pause(true))
-	start(t, d, (&ramp{n: forever}).fill)
-	eventually(t, "many looks", func() bool { return looks.Load() > 60 })
+	since := looks.Load()
+	eventually(t, "many looks", func() bool { return looks.Load() > since+250 })
 	must(t, d.alive())
 	must(t, d.Pause(false))
 	lostBy(t, d, "asked for nothing")
@@ -461,6 +460,24 @@ func TestPulseUnderruns(t *testing.T) {
 	under := message(proto.OpUnderflow, unasked, values(nil).u32(3).s64(0))
 	d := player(t, fakeServer{answer: after(proto.OpCorkPlaybackStream, under, under, under)}, slow, (&ramp{n: forever}).fill)
 	eventually(t, "three underruns", func() bool { return d.Underruns() == 3 })
+}
+
+// In a gap nothing is heard, until the server says otherwise.
+func TestPulseUnderrunStopsTheClock(t *testing.T) {
+	d := &pulse{look: make(chan struct{}, 1), heard: playhead{rate: 48000}}
+	d.heard.set(1000, time.Now().Add(time.Hour), true)
+	d.on(&proto.Underflow{})
+	if got := d.heard.at(time.Now().Add(2 * time.Hour)); got != 1000 || d.Underruns() != 1 || len(d.look) != 1 {
+		t.Errorf("got %d frames heard, %d underruns, %d looks, want 1000, 1, 1", got, d.Underruns(), len(d.look))
+	}
+	d.paused.Store(true)
+	d.on(&proto.Underflow{})
+	d.paused.Store(false)
+	d.draining.Store(true)
+	d.on(&proto.Underflow{})
+	if d.Underruns() != 1 {
+		t.Errorf("underruns while paused or at the end were counted: %d", d.Underruns())
+	}
 }
 
 // The delay is what was pulled less what the server says is heard.

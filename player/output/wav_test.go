@@ -226,27 +226,6 @@ func TestWAVLimit(t *testing.T) {
 	}
 }
 
-// A disk that is full leaves no file, and the error says so.
-func TestWAVFull(t *testing.T) {
-	noLeak(t)
-	if _, err := os.Stat("/dev/full"); err != nil {
-		t.Skip("needs /dev/full")
-	}
-	d, err := Open("wav:/dev/full", Config{})
-	must(t, err)
-	start(t, d, (&ramp{n: forever}).fill)
-	awaitDone(t, d)
-	if d.Err() == nil || !strings.Contains(d.Err().Error(), "output: write /dev/full: no space left") {
-		t.Errorf("got %v", d.Err())
-	}
-	if info, err := os.Stat("/dev/full"); err != nil || info.Mode().IsRegular() {
-		t.Fatalf("the device was replaced: %v, %v", info, err)
-	}
-	if d.Close() == nil {
-		t.Error("Close: got no error")
-	}
-}
-
 // A write that fails takes the file away again; here the descriptor is gone.
 func TestWAVWriteFails(t *testing.T) {
 	dir := t.TempDir()

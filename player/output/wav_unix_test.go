@@ -5,9 +5,53 @@ package output
 import (
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 )
+
+// fullDevice is a device that is always full. Who may replace the system's own gets one that does not
+// matter.
+func fullDevice(t *testing.T) string {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("needs a device that is full, as Linux has one")
+	}
+	if os.Geteuid() != 0 {
+		return "/dev/full"
+	}
+	path := filepath.Join(t.TempDir(), "full")
+	const number = 1<<8 | 7
+	if err := syscall.Mknod(path, syscall.S_IFCHR|0o600, number); err != nil {
+		t.Skipf("needs a device that is full: %v", err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Skipf("needs a device that is full: %v", err)
+	}
+	f.Close()
+	return path
+}
+
+// A disk that is full is told, and what takes the place of the file is not replaced.
+func TestWAVFull(t *testing.T) {
+	noLeak(t)
+	path := fullDevice(t)
+	d, err := Open("wav:"+path, Config{})
+	must(t, err)
+	start(t, d, (&ramp{n: 1 << 20}).fill)
+	awaitDone(t, d)
+	if d.Err() == nil || !strings.Contains(d.Err().Error(), "output: write "+path+": no space left") {
+		t.Errorf("got %v", d.Err())
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() {
+		t.Fatalf("the device was replaced: %v, %v", info, err)
+	}
+	if d.Close() == nil {
+		t.Error("Close: got no error")
+	}
+}
 
 // A pipe whose reader reads nothing does not hold Close up.
 func TestWAVStuckPipe(t *testing.T) {

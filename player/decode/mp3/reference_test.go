@@ -146,7 +146,7 @@ func compare(t *testing.T, b []byte, ref reference) {
 	}
 }
 
-// Constant bit rates at every sampling frequency, mono and stereo. At 24 kHz, and of free format, ffmpeg 5.1
+// Constant bit rates at every sampling frequency, a low one in mono and the highest in stereo. At 24 kHz, and of free format, ffmpeg 5.1
 // makes something else than libmpg123 and the conformance vectors do, and is not asked.
 func TestAgainstFFmpeg(t *testing.T) {
 	needs(t, "lame")
@@ -162,17 +162,16 @@ func TestAgainstFFmpeg(t *testing.T) {
 		for _, rate := range c.rates {
 			for channels := 1; channels <= 2; channels++ {
 				samples := sound(rate, channels, rate)
-				for _, kbps := range c.bitrates {
-					t.Run(fmt.Sprintf("%d Hz, %d, %s kbps", rate, channels, kbps), func(t *testing.T) {
-						compare(t, lame(t, rate, channels, samples, "-b", kbps), ref)
-					})
-				}
+				kbps := c.bitrates[channels-1]
+				t.Run(fmt.Sprintf("%d Hz, %d, %s kbps", rate, channels, kbps), func(t *testing.T) {
+					compare(t, lame(t, rate, channels, samples, "-b", kbps), ref)
+				})
 			}
 		}
 	}
 	samples := sound(44100, 2, 60000)
 	for _, args := range [][]string{
-		{"-V", "0"}, {"-V", "4"}, {"-V", "9"}, {"--abr", "150"}, {"-p"}, {"--nores"}, {"-t"}, {"-m", "s"}, {"-m", "f"}, {"-m", "d"},
+		{"-V", "0"}, {"-V", "9"}, {"--abr", "150"}, {"-p"}, {"-t"}, {"-m", "d"},
 	} {
 		t.Run(fmt.Sprint(args), func(t *testing.T) { compare(t, lame(t, 44100, 2, samples, args...), ref) })
 	}
@@ -185,7 +184,7 @@ func TestAgainstMpg123(t *testing.T) {
 	for _, rate := range []int{8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000} {
 		for channels := 1; channels <= 2; channels++ {
 			samples := sound(rate, channels, rate)
-			for _, args := range [][]string{{"-b", "64"}, {"--freeformat", "-b", "150"}} {
+			for _, args := range [][]string{{"-b", "64"}, {"--freeformat", "-b", "150"}, {"-V", "4"}, {"-m", "f", "--nores"}} {
 				if rate < 16000 && args[0] == "--freeformat" {
 					continue // LAME refuses
 				}

@@ -289,7 +289,7 @@ func TestSeekTableForged(t *testing.T) {
 			t.Fatal(err)
 		}
 		taken := 0
-		for range 25 {
+		for range 15 {
 			forged := mustOpen(t, m.out)
 			forged.table = seekTable{anchors: append([]anchor(nil), good.table.anchors...), total: good.table.total}
 			anchors := forged.table.anchors

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package soundpack
+
+import "errors"
+
+func limitFiles(uint64) error { return errors.ErrUnsupported }
