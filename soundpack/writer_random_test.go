@@ -14,19 +14,23 @@ import (
 // The model test: random sessions on real files, and what is refused among them, against the list that
 // the pack shall be; read by two independent programs at the end of each run.
 func TestWriterModel(t *testing.T) {
-	runs, edits := 5, 40
+	runs, edits := 4, 40
 	if testing.Short() {
 		runs, edits = 1, 20
 	}
 	r := newRand(t)
 	for run := range runs {
 		path := newPack(t, nil)
-		w := mustEdit(t, path)
-		now := contents{}
+		edit := func() *Writer {
+			w, err := Edit(t.Context(), path, &WriterOptions{pause: noPause})
+			must(t, err)
+			return w
+		}
+		w, now := edit(), contents{}
 		for k := range edits {
 			if r.IntN(3) == 0 { // reopen
 				must(t, w.Close())
-				w = mustEdit(t, path)
+				w = edit()
 			}
 			tryRefused(t, w, now)
 			e := randomEdit(r, now, 5000)

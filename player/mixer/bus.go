@@ -66,7 +66,7 @@ func (c Commands) sendBus(b Bus, x command) error {
 	if d.full() {
 		return ErrFull
 	}
-	x.at, x.voice = c.at, Voice(b)
+	x.at, x.order, x.voice = c.at, c.order, Voice(b)
 	d.put(&x)
 	return nil
 }
@@ -187,8 +187,15 @@ func (m *Mixer) treat(i int, c *command) {
 	case opStopBus:
 		m.stopBelow(b, int(c.n[0]))
 	case opDuck, opEffect, opMeter:
-		m.unpack(b, m.desk.parcels[c.n[0]].Swap(nil))
+		p := m.desk.parcels[c.n[0]].Swap(nil)
+		m.unpack(b, p)
+		x := *c
+		x.n = flag(p.duck != nil || p.meter != nil || p.effect != nil && p.effect.out != nil)
+		m.note(&x, nil, p.duck)
+		m.holdBuses()
+		return
 	}
+	m.note(c, nil, nil)
 	m.holdBuses()
 }
 

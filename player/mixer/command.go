@@ -63,6 +63,8 @@ type Params struct {
 	Groups    [2]Group // that limit the voice, beside that of all voices
 	Priority  int8     // a voice never takes room from one of higher priority
 	Protected bool     // nor from this one
+
+	Name string // of the sound, for the log: see Record
 }
 
 // check reports ErrValue for what cannot be played.
@@ -124,6 +126,7 @@ type command struct {
 
 // A setup is what a voice starts with: checked Params in the mixer's terms.
 type setup struct {
+	name          string
 	pcm           *PCM
 	feed          Feed
 	level         float32
@@ -149,6 +152,8 @@ type desk struct {
 	done   atomic.Uint64 // commands carried out
 
 	parcels [maxParcels]atomic.Pointer[parcel]
+	notes   atomic.Pointer[ring[note]] // nil = nothing is recorded
+	unnoted atomic.Int64               // commands that found no room there
 
 	mu     sync.Mutex // guards the senders' ends of cmds and free, and what follows
 	sent   uint64
@@ -188,12 +193,14 @@ func (d *desk) put(c *command) {
 	d.sent++
 	p := d.cmds.room()
 	*p = *c
-	p.order = int64(d.sent)
+	if c.order == 0 {
+		p.order = int64(d.sent)
+	}
 	d.cmds.put()
 }
 
 // start takes a slot and queues the start of a voice in it.
-func (d *desk) start(s *setup, at int64) (Voice, error) {
+func (d *desk) start(s *setup, at, order int64) (Voice, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if s.bus > d.buses {
@@ -212,7 +219,7 @@ func (d *desk) start(s *setup, at int64) (Voice, error) {
 		id |= feedBit
 	}
 	d.setups[slot] = *s
-	d.put(&command{op: opStart, at: at, voice: id})
+	d.put(&command{op: opStart, at: at, order: order, voice: id})
 	return id, nil
 }
 
@@ -251,11 +258,11 @@ func (m *Mixer) start(s *setup, p *Params) (id Voice, err error) {
 		s.loop = *p.Loop
 	}
 	s.start, s.length, s.fadeIn, s.curve = p.Start, p.Length, p.FadeIn, p.Curve
-	s.paused, s.after, s.bus, s.rank = p.Paused, p.After, p.Bus, rank{p.Groups, p.Priority, p.Protected}
+	s.name, s.paused, s.after, s.bus, s.rank = p.Name, p.Paused, p.After, p.Bus, rank{p.Groups, p.Priority, p.Protected}
 	if s.fadeIn == 0 && s.start > 0 {
 		s.fadeIn = len(m.curve)
 	}
-	return m.desk.start(s, p.At)
+	return m.desk.start(s, p.At, 0)
 }
 
 // Commands steer voices, all at the same time: those of a Mixer with its next block, those of
@@ -263,16 +270,17 @@ func (m *Mixer) start(s *setup, p *Params) (id Voice, err error) {
 // given. Each method returns ErrFull where too many are under way, and ErrValue for a value that
 // nothing can be done with; a voice that has ended is no error.
 type Commands struct {
-	m  *Mixer
-	at int64
+	m     *Mixer
+	at    int64
+	order int64 // of a command in a log; 0 = the next
 }
 
 // At returns the commands that take effect exactly at the given frame of the mixer's time, or at
 // once where it has passed.
-func (m *Mixer) At(frame int64) Commands { return Commands{m, frame} }
+func (m *Mixer) At(frame int64) Commands { return Commands{m: m, at: frame} }
 
 func (c Commands) send(x *command) error {
-	x.at = c.at
+	x.at, x.order = c.at, c.order
 	return c.m.desk.send(x)
 }
 

@@ -97,7 +97,7 @@ func (m *Mixer) begin(v *voice) {
 			m.stats.Stolen++
 		}
 	}
-	if m.most < len(m.list) {
+	if m.most < len(m.voices) {
 		m.rank()
 	}
 }

@@ -224,43 +224,122 @@ func (p *Replay) read() error {
 
 // send gives the mixer a line's command.
 func (p *Replay) send(l *line) error {
-	c, err := l.command()
+	x, err := l.command()
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrValue, err)
 	}
+	c := Commands{p.m, l.Frame, l.Order}
 	switch {
-	case c.op == opStart:
-		return p.start(l, c)
-	case c.op == opEffect:
+	case x.op == opStart:
+		return p.start(l)
+	case x.op == opLimit:
+		p.m.desk.knowGroup(*l.Group)
+		x.voice = Voice(*l.Group)
+	case x.op == opBus:
+		b, err := p.m.NewBus(Bus(x.n[0]))
+		if err == nil && b != *l.Bus {
+			err = fmt.Errorf("%w: bus %d is bus %d here", ErrValue, *l.Bus, b)
+		}
+		return err
+	case x.op == opDuck:
+		return c.SetDuck(*l.Bus, l.Duck)
+	case x.op == opMeter:
+		return c.MeterBus(*l.Bus, x.n[0] != 0)
+	case x.op == opEffect:
 		return nil
-	case c.op == opLimit:
-		c.voice = Voice(*l.Group)
-	case c.op >= opBus:
-		return p.sendBus(l, c)
+	case x.op > opBus:
+		return c.sendBus(*l.Bus, x)
 	default:
-		if c.voice = p.voices[l.Voice]; c.voice == 0 {
+		if x.voice = p.voices[l.Voice]; x.voice == 0 {
 			return nil
 		}
 	}
-	return p.m.desk.send(&c)
+	return c.send(&x)
 }
 
-// command is the part of a command that all lines have in common, checked.
+// start starts a line's voice.
+func (p *Replay) start(l *line) error {
+	o := l.Start
+	s := &setup{
+		name: o.Sound, level: o.Level, law: o.Law, loops: o.Loop != nil, paused: o.Paused, start: o.From, length: o.Length,
+		fadeIn: o.FadeIn, curve: o.Curve, step: o.Step, after: p.voices[o.After], bus: o.Bus, rank: rank{o.Groups, o.Priority, o.Protected},
+	}
+	if s.loops {
+		s.loop = *o.Loop
+	}
+	var err error
+	if s.pcm, s.feed, err = p.open(o.Sound); err != nil {
+		return err
+	}
+	if (s.pcm == nil) == (s.feed == nil) || s.feed != nil && s.loops {
+		return fmt.Errorf("%w: %q is neither a PCM nor a feed", ErrValue, o.Sound)
+	}
+	if s.pcm != nil {
+		if err := s.pcm.Check(); err != nil {
+			return err
+		}
+	}
+	id, err := p.m.desk.start(s, max(o.At, l.Frame), l.Order)
+	if err == nil {
+		p.voices[l.Voice] = id
+	}
+	return err
+}
+
+var errLine = errors.New("not a command")
+
+// command is what a line has in common with a command. Its values are within what Commands would
+// have let through.
 func (l *line) command() (c command, err error) {
-	c = command{at: l.Frame, order: l.Order}
 	for i, name := range opNames {
-		if name == l.Do && name != "" {
+		if name == l.Do {
 			c.op = op(i)
 		}
 	}
-	switch {
-	case opNames[c.op] != l.Do, c.op == opStart && l.Start == nil, c.op == opLimit && (l.Group == nil || *l.Group >= maxGroups),
-		c.op >= opBus && l.Bus == nil, len(l.Args) > 3, len(l.Gain) != 0 && len(l.Gain) != 2:
-		err = errors.New("not a command")
-	case c.op == opPitch:
-		...
-	}
 	copy(c.gain[:], l.Gain)
 	copy(c.n[:], l.Args)
-	return c, err
+	switch {
+	case opNames[c.op] != l.Do || l.Do == "" || len(l.Args) > 3 || l.Frame < 0 || !c.sane():
+		return c, errLine
+	case c.op == opStart:
+		return c, l.Start.check()
+	case c.op == opLimit && (l.Group == nil || *l.Group >= maxGroups), c.op >= opBus && l.Bus == nil:
+		return c, errLine
+	}
+	return c, nil
+}
+
+// sane reports whether the values of a command can do no harm.
+func (c *command) sane() bool {
+	const top = 1001 // a bit more than maxGain
+	n := c.n
+	ok := c.gain[0] >= 0 && c.gain[0] < top && c.gain[1] >= 0 && c.gain[1] < top
+	switch c.op {
+	case opStop, opFade, opBusFade:
+		return ok && n[0] >= 0 && n[1] >= 0 && n[1] <= int64(Decibels)
+	case opPitch:
+		return ok && n[0] >= minPitch*one && n[0] <= maxPitch*one
+	case opLoop:
+		l := Loop{n[0], n[1], int(n[2])}
+		return ok && l.check() == nil
+	}
+	return ok && n[0] >= 0 && n[1] >= 0
+}
+
+func (s *startLine) check() error {
+	p := Params{Loop: s.Loop, Start: s.From, Length: s.Length, FadeIn: s.FadeIn, Curve: s.Curve, Groups: s.Groups}
+	law := command{gain: s.Law, op: opGain}
+	level := command{gain: frame{s.Level, 0}, op: opGain}
+	pitch := command{n: [3]int64{s.Step}, op: opPitch}
+	if !law.sane() || !level.sane() || !pitch.sane() {
+		return errLine
+	}
+	return p.check()
+}
+
+// knowGroup sees to it that no other group gets the number of g.
+func (d *desk) knowGroup(g Group) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.groups = max(d.groups, g)
 }

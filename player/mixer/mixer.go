@@ -70,7 +70,8 @@ type Mixer struct {
 	started uint64 // number of the voice that was started last
 	plan    plan   // commands whose frame is still to come
 	carried uint64 // commands carried out
-	last    int64  // frame behind the last one of a voice that is over
+	notes   *ring[note]
+	last    int64 // frame behind the last one of a voice that is over
 	groups  []group
 	most    int      // voices that are mixed at a time
 	ranking []uint64 // scratch of rank
@@ -133,6 +134,7 @@ func (m *Mixer) Time() int64 { return m.time.Load() }
 // many. Commands given before the call take effect at its first frame, those with a frame of their
 // own at that.
 func (m *Mixer) Mix(block []float32) {
+	m.notes = m.desk.notes.Load()
 	m.carryOut()
 	m.receive()
 	for out := block; len(out) >= 2; {

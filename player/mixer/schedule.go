@@ -62,7 +62,7 @@ func (m *Mixer) receive() {
 	for i := cmds.head.Load(); i != end; i++ {
 		c := cmds.at(i)
 		if c.op == opStart { // the voice has its slot from now on, even if it begins later
-			m.enter(c.voice)
+			m.enter(c)
 			c.op = opBegin
 		}
 		if c.at > m.now {
@@ -83,9 +83,14 @@ func (m *Mixer) carryOut() {
 }
 
 // enter puts a voice into its slot as its setup says.
-func (m *Mixer) enter(id Voice) {
+func (m *Mixer) enter(c *command) {
+	id := c.voice
 	slot := id.slot()
 	s := &m.desk.setups[slot]
+	if m.voice(s.after) == nil {
+		s.after = 0
+	}
+	m.note(c, s, nil)
 	m.voices[slot].enter(id, s, m.curve)
 	m.voices[slot].house = &m.buses[s.bus]
 	m.queue(slot, s.after)
@@ -102,8 +107,14 @@ func (m *Mixer) do(c *command) {
 	case c.op >= opBus:
 		m.treat(int(c.voice), c)
 	case c.op == opLimit:
+		m.note(c, nil, nil)
 		m.groups[c.voice].Limit = Limit{int(c.n[0]), int(c.n[1]), c.n[2]&1 != 0, c.n[2]&2 != 0}
+	case v != nil && c.op == opBegin:
+		if v.prev == 0 {
+			m.begin(v)
+		}
 	case v != nil:
+		m.note(c, nil, nil)
 		m.steer(v, c)
 	}
 }
@@ -121,10 +132,6 @@ func (m *Mixer) voice(id Voice) *voice {
 // steer carries out a command to a voice.
 func (m *Mixer) steer(v *voice, c *command) {
 	switch c.op {
-	case opBegin:
-		if v.prev == 0 {
-			m.begin(v)
-		}
 	case opGain:
 		v.level = c.gain[0]
 		v.turnTo(m.curve)

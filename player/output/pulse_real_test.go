@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -371,4 +372,15 @@ func TestRealCookie(t *testing.T) {
 	start(t, d, tone(1000, 48000, 4800))
 	awaitDone(t, d)
 	must(t, d.Err())
+}
+
+// A pipe in the place of the cookie does not hold Open up.
+func TestCookieIsPipe(t *testing.T) {
+	noServer(t)
+	path := t.TempDir() + "/pipe"
+	must(t, syscall.Mkfifo(path, 0o600))
+	t.Setenv("PULSE_COOKIE", path)
+	if got, tried := pulseCookie(); len(got) != 256 || got[0] != 0 || len(tried) == 0 || tried[0] != path {
+		t.Errorf("got %d bytes, tried %q", len(got), tried)
+	}
 }

@@ -423,7 +423,7 @@ func TestPulsePausedForLong(t *testing.T) {
 		return properReply(command, tag)
 	}}
 	times := slow
-	times.stall = time.Second // 100 looks; it asks for nothing from the start
+	times.stall = 2 * time.Second // 200 looks; it asks for nothing from the start
 	r := &ramp{n: forever}
 	d := player(t, s, times, r.fill)
 	eventually(t, "all that was asked for", func() bool { return r.taken.Load() == 1200 })

@@ -56,11 +56,12 @@ type Decoder struct {
 // New opens the stream in the size bytes of r, which it reads from for as long as it is in use. The
 // stream may have tags and rubbish around it.
 func New(r io.ReaderAt, size int64) (*Decoder, error) {
-	buildTables()
-	d := &Decoder{}
-	if err := d.stream.open(r, size); err != nil {
-		return nil, err
+	var s stream
+	if err := s.open(r, size); err != nil {
+		return nil, err // before the decoder's buffers are made: most of what is asked about is no MP3
 	}
+	buildTables()
+	d := &Decoder{stream: s}
 	if err := d.readInfo(); err != nil {
 		return nil, err
 	}
