@@ -48,7 +48,7 @@ func openCodec(src source) (c codec, note string, err error) {
 		return nil, "", err
 	}
 	body := src.section(skip, src.size)
-	head := make([]byte, sniffLen)
+	head := make([]byte, min(sniffLen, body.size))
 	n, err := body.readUpTo(head, 0)
 	if err != nil {
 		return nil, "", err

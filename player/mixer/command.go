@@ -88,7 +88,7 @@ func (p *Params) check() error {
 type op uint8
 
 const (
-	opStart op = iota // what the slot's setup says
+	opStart op = iota // what the slot's setup says, to begin at n[0]
 	opBegin           // of a voice that waited for its frame
 	opGain
 	opPan
@@ -199,8 +199,8 @@ func (d *desk) put(c *command) {
 	d.cmds.put()
 }
 
-// start takes a slot and queues the start of a voice in it.
-func (d *desk) start(s *setup, at, order int64) (Voice, error) {
+// start takes a slot and queues c, which starts a voice in it.
+func (d *desk) start(s *setup, c *command) (Voice, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if s.bus > d.buses {
@@ -219,7 +219,8 @@ func (d *desk) start(s *setup, at, order int64) (Voice, error) {
 		id |= feedBit
 	}
 	d.setups[slot] = *s
-	d.put(&command{op: opStart, at: at, order: order, voice: id})
+	c.voice = id
+	d.put(c)
 	return id, nil
 }
 
@@ -262,7 +263,7 @@ func (m *Mixer) start(s *setup, p *Params) (id Voice, err error) {
 	if s.fadeIn == 0 && s.start > 0 {
 		s.fadeIn = len(m.curve)
 	}
-	return m.desk.start(s, p.At, 0)
+	return m.desk.start(s, &command{op: opStart, n: [3]int64{p.At}})
 }
 
 // Commands steer voices, all at the same time: those of a Mixer with its next block, those of

@@ -49,7 +49,7 @@ type line struct {
 type startLine struct {
 	Sound     string     `json:"sound"`
 	Feed      bool       `json:"feed,omitempty"`
-	At        int64      `json:"at,omitempty"` // where it is later than frame
+	At        int64      `json:"at"` // frame at which it begins
 	Level     float32    `json:"level"`
 	Law       [2]float32 `json:"law"` // of the pan
 	Loop      *Loop      `json:"loop,omitempty"`
@@ -140,11 +140,11 @@ func (n *note) line() *line {
 	if n.gain != (frame{}) || n.op == opGain || n.op == opFade || n.op == opBusGain || n.op == opBusFade {
 		l.Gain = n.gain[:]
 	}
-	if l.Args = n.n[:]; n.n == [3]int64{} {
-		l.Args = nil
-	}
-	if n.op == opStart {
-		l.Start = n.setup.line(max(n.at, n.frame))
+	switch {
+	case n.op == opStart:
+		l.Start = n.setup.line(max(n.n[0], n.frame))
+	case n.n != [3]int64{}:
+		l.Args = n.n[:]
 	}
 	return l
 }
@@ -279,7 +279,7 @@ func (p *Replay) start(l *line) error {
 			return err
 		}
 	}
-	id, err := p.m.desk.start(s, max(o.At, l.Frame), l.Order)
+	id, err := p.m.desk.start(s, &command{op: opStart, at: l.Frame, order: l.Order, n: [3]int64{o.At}})
 	if err == nil {
 		p.voices[l.Voice] = id
 	}
@@ -299,7 +299,7 @@ func (l *line) command() (c command, err error) {
 	copy(c.gain[:], l.Gain)
 	copy(c.n[:], l.Args)
 	switch {
-	case opNames[c.op] != l.Do || l.Do == "" || len(l.Args) > 3 || l.Frame < 0 || !c.sane():
+	case opNames[c.op] != l.Do || l.Do == "" || len(l.Args) > 3 || l.Frame < 0 || !c.sane() || c.op == opStart && l.Start == nil:
 		return c, errLine
 	case c.op == opStart:
 		return c, l.Start.check()

@@ -61,10 +61,6 @@ func (m *Mixer) receive() {
 	end := cmds.tail.Load()
 	for i := cmds.head.Load(); i != end; i++ {
 		c := cmds.at(i)
-		if c.op == opStart { // the voice has its slot from now on, even if it begins later
-			m.enter(c)
-			c.op = opBegin
-		}
 		if c.at > m.now {
 			m.plan.push(c)
 		} else {
@@ -102,20 +98,28 @@ func (m *Mixer) enter(c *command) {
 
 // do carries a command out.
 func (m *Mixer) do(c *command) {
+	if c.op == opStart {
+		m.enter(c)
+		c.op, c.at = opBegin, c.n[0]
+		if c.at > m.now { // the voice has its slot, but begins later
+			m.plan.push(c)
+			return
+		}
+	}
 	m.carried++
-	switch v := m.voice(c.voice); {
+	v := m.voice(c.voice)
+	switch {
 	case c.op >= opBus:
 		m.treat(int(c.voice), c)
 	case c.op == opLimit:
 		m.note(c, nil, nil)
 		m.groups[c.voice].Limit = Limit{int(c.n[0]), int(c.n[1]), c.n[2]&1 != 0, c.n[2]&2 != 0}
-	case v != nil && c.op == opBegin:
-		if v.prev == 0 {
-			m.begin(v)
-		}
-	case v != nil:
+	case v == nil:
+	case c.op != opBegin:
 		m.note(c, nil, nil)
 		m.steer(v, c)
+	case v.prev == 0:
+		m.begin(v)
 	}
 }
 

@@ -16,7 +16,7 @@ type source struct {
 	size int64
 	off  int64 // of window[0]
 	have int   // bytes of the window that are read
-	mem  [windowSize]byte
+	mem  []byte // made by the first fill
 }
 
 // at returns n bytes from off on, fewer only where the source ends before; n is at most windowSize.
@@ -38,6 +38,9 @@ func (s *source) at(off int64, n int) ([]byte, error) {
 // fill moves the window to off. At least n bytes must be there.
 func (s *source) fill(off int64, n int) error {
 	s.have = 0
+	if s.mem == nil {
+		s.mem = make([]byte, min(windowSize, s.size))
+	}
 	want := int(min(windowSize, s.size-off))
 	got, err := s.r.ReadAt(s.mem[:want], off)
 	if got < n {
