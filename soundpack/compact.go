@@ -85,6 +85,9 @@ func (w *Writer) Compact(ctx context.Context) error {
 
 func (w *Writer) compact(ctx context.Context) error {
 	c := &compaction{w: w}
+	if err := w.unchanged(); err != nil {
+		return err
+	}
 	if err := c.measure(); err != nil {
 		return err
 	}

@@ -165,7 +165,19 @@ func (w *Writer) load(f storage.File) error {
 	for i := range w.recs {
 		w.recs[i] = x.at(i)
 	}
+	w.keepManifest()
 	return nil
+}
+
+// keepManifest has the manifest kept, unless another entry has its name.
+func (w *Writer) keepManifest() {
+	if w.amender = w.opt.amender; w.amender != nil {
+		return
+	}
+	w.ledger = &ledger{w: w}
+	if w.amender = w.ledger; !w.ledger.begin() {
+		w.amender, w.ledger = nil, nil
+	}
 }
 
 // readWhole is an index's bytes and mode.

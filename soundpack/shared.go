@@ -21,13 +21,14 @@ type digest struct {
 	sha  hash.Hash // nil: not wanted
 }
 
-func (d *digest) write(b []byte) {
+func (d *digest) Write(b []byte) (int, error) {
 	if d.sum {
 		d.crc = crc32.Update(d.crc, castagnoli, b)
 	}
 	if d.sha != nil {
 		d.sha.Write(b)
 	}
+	return len(b), nil
 }
 
 // note tells the manifest.
@@ -48,7 +49,7 @@ type body struct {
 }
 
 func (w *body) Write(b []byte) (int, error) {
-	w.d.write(b)
+	w.d.Write(b)
 	n, err := w.to.WriteAt(b, w.off)
 	w.off += int64(n)
 	return n, err
@@ -94,19 +95,28 @@ func (s *bodies) add(r record, crc uint32, i int) {
 // find is the i of a body that has the same bytes as the one at r, or -1; then r is kept as i for those
 // that come. It compares with one body at most, so that bodies made to have one sum take no longer.
 func (s *bodies) find(data io.ReaderAt, r record, crc uint32, i int) (int, error) {
+	t, err := s.twin(data, r, crc, i)
+	if t == nil {
+		return -1, err
+	}
+	return t.i, nil
+}
+
+// twin is find that tells where, too; nil if there is none.
+func (s *bodies) twin(data io.ReaderAt, r record, crc uint32, i int) (*twin, error) {
 	if !s.twins(r.size) {
-		return -1, nil
+		return nil, nil
 	}
 	t, ok := s.at[bodyKey{r.size, crc}]
 	if !ok {
 		s.add(r, crc, i)
-		return -1, nil
+		return nil, nil
 	}
 	same, err := s.equal(data, t.off, r.off, r.size)
 	if err != nil || !same {
-		return -1, err
+		return nil, err
 	}
-	return t.i, nil
+	return &t, nil
 }
 
 // equal compares two parts of the data.

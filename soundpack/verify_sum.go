@@ -88,7 +88,7 @@ func (r *sumRange) read(v *verifier, block []byte) {
 	}
 	for at, end := r.off, r.off+r.size; at < end && v.ctx.Err() == nil; {
 		n, err := v.p.m.pread(block[:min(int64(len(block)), end-at)], at)
-		r.digest.write(block[:n])
+		r.digest.Write(block[:n])
 		v.progress(int64(n))
 		if at += int64(n); err != nil {
 			r.err = err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"time"
@@ -22,7 +23,15 @@ type WriterOptions struct {
 	// Wait waits for another writer to finish, until the context of [Edit] ends, instead of failing
 	// with ErrLocked.
 	Wait bool
-	// Notice is told of what is done but may not be wanted: empty files.
+	// Plain makes no manifest where there is none, and refuses names that the layout cannot hold.
+	// Without it an empty pack gets one, and so does a pack that is given a longer name; another
+	// that has none stays without. A manifest that is there is kept in any case.
+	Plain bool
+	// SHA256 and Facts are what the manifest is told of new entries, as in [CreateOptions].
+	SHA256 bool
+	Facts  func(r io.ReaderAt, size int64) (Facts, error)
+	// Notice is told of what is done but may not be wanted: empty files, and a manifest whose
+	// checksum does not hold, which is renewed.
 	Notice func(path, text string)
 	// Progress is called after each block with the bytes done and to be done by a Commit or Compact.
 	Progress func(done, total int64)
@@ -57,6 +66,8 @@ type Writer struct {
 	dataMode, indexMode fs.FileMode
 	end                 int64    // the length of the data, where new bodies go
 	recs                []record // of the index as it is on disk
+	ledger              *ledger  // nil: nobody keeps a manifest
+	amender             amender  // the ledger, or what a test wants instead
 	staged              *staging // nil: nothing
 	closed              bool
 }
@@ -138,12 +149,18 @@ func (w *Writer) ready() error {
 	return w.begin()
 }
 
-// Len is the number of entries that the pack has after what is staged.
+// Len is the number of entries that the pack has after what is staged, the manifest not counted.
 func (w *Writer) Len() int {
-	if w.staged == nil {
-		return len(w.recs)
+	if w.staged != nil {
+		return w.staged.len
 	}
-	return w.staged.len
+	n := 0
+	for _, r := range w.recs {
+		if !w.amends(r) {
+			n++
+		}
+	}
+	return n
 }
 
 // DataSize is the length of the data in bytes, as it is on disk.

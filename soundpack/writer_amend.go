@@ -5,7 +5,7 @@ import "io"
 // An amender keeps an entry of its own at the end of each index that a Writer publishes, made from all
 // the others: the manifest. Its body is made anew for every index, since it tells where bodies lie.
 type amender interface {
-	// name is the raw name of its entry. Records of that name are not among those that it is shown,
+	// name is the raw name of its entry, without capital letters. Records of that name are not among those that it is shown,
 	// and what they name is not kept.
 	name() string
 	// watch is called for each source before it is read, i being the record's place in the index to
@@ -33,12 +33,12 @@ type amendment struct {
 
 // amends tells whether a record is the amender's.
 func (w *Writer) amends(r record) bool {
-	return w.opt.amender != nil && foldASCII(r.raw) == foldASCII(w.opt.amender.name())
+	return w.amender != nil && len(r.raw) == len(w.amender.name()) && foldASCII(r.raw) == w.amender.name()
 }
 
 // amended is recs and behind them the amender's record, whose body goes to end.
 func (w *Writer) amended(recs []record, from []int, end int64) ([]record, []byte, error) {
-	a := w.opt.amender
+	a := w.amender
 	if a == nil {
 		return recs, nil, nil
 	}

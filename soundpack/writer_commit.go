@@ -19,8 +19,9 @@ const tempSuffix = ".tmp"
 // that are added and the index; what is there is not read.
 //
 // A source that changed while it was read, and a name that leads past the data (ErrFormat: remove it),
-// are errors, as is passing the layout's 4 GiB (ErrLimit). An ErrDurability alone comes with the new
-// pack in place. ctx ends it until the index is renamed.
+// are errors, as are passing the layout's 4 GiB (ErrLimit) and data that a program without the lock has
+// changed (ErrChanged). An ErrDurability alone comes with the new pack in place. ctx ends it until the
+// index is renamed.
 func (w *Writer) Commit(ctx context.Context) error {
 	if err := w.commit(ctx); err != nil {
 		return opened("commit to", w.path, err)
@@ -39,11 +40,25 @@ func (w *Writer) commit(ctx context.Context) error {
 	c.take(w.staged)
 	w.staged = nil
 	err := c.check()
+	if err == nil && w.ledger != nil {
+		err = w.ledger.take(c)
+		defer func() { w.ledger.change = nil }()
+	}
 	if err == nil {
 		err = c.do(ctx)
 	}
 	if err != nil {
 		w.let()
+	}
+	return err
+}
+
+// unchanged refuses to go on where a program that does not know the lock has made the data longer or
+// shorter: what is appended would overwrite what it wrote, or lie behind a hole.
+func (w *Writer) unchanged() error {
+	info, err := w.data.Stat()
+	if err == nil && info.Size() != w.end {
+		err = fmt.Errorf("%w: the data had %d bytes and has %d", ErrChanged, w.end, info.Size())
 	}
 	return err
 }
@@ -54,12 +69,17 @@ type change struct {
 	recs    []record  // the index to be, in order, without the amender's entry
 	from    []int     // of each its ordinal in the index on disk, or -1
 	sources []*Source // of each what is packed, or nil
+	full    []string  // of each the full name, or ""
+	was     []int     // of each the ordinal in the index on disk of what it replaces, or -1
+	bare    bool      // without a manifest from now on
 	size    int64     // bytes of all sources
+	start   int64     // where the first new body goes
 	end     int64     // of the data to be
 }
 
 // take makes a change of what is staged.
 func (c *change) take(s *staging) {
+	c.bare = s.bare
 	for _, it := range s.items {
 		if it.dropped {
 			continue
@@ -67,6 +87,8 @@ func (c *change) take(s *staging) {
 		c.recs = append(c.recs, it.record)
 		c.from = append(c.from, it.from)
 		c.sources = append(c.sources, it.source)
+		c.full = append(c.full, it.full)
+		c.was = append(c.was, it.was)
 		if it.source != nil {
 			c.size += it.size
 		}
@@ -94,6 +116,7 @@ func (c *change) check() error {
 			}
 		}
 	}
+	c.start = c.end
 	if err := c.w.layout.plan(c.end, fresh); err != nil {
 		return err
 	}
@@ -153,24 +176,42 @@ func (c *change) append(ctx context.Context) ([]record, []byte, error) {
 	return recs, raw, nil
 }
 
-// copySources writes the bodies one after another.
+// copySources writes the bodies one after another. One that turns out to be there already is written
+// over by the next.
 func (c *change) copySources(ctx context.Context) error {
 	copier := &creation{CreateOptions: CreateOptions{Progress: c.w.opt.Progress}, total: c.size}
 	block := make([]byte, min(1<<20, max(c.size, 1)))
 	var done int64
+	end, high := c.start, c.start
 	for i, s := range c.sources {
 		if s == nil {
 			continue
 		}
-		var to io.Writer = io.NewOffsetWriter(c.w.data, c.recs[i].off)
-		if a := c.w.opt.amender; a != nil {
+		r := &c.recs[i]
+		r.off = end
+		var to io.Writer = io.NewOffsetWriter(c.w.data, end)
+		if a := c.w.amender; a != nil {
 			if also := a.watch(i, s); also != nil {
 				to = io.MultiWriter(to, also)
 			}
 		}
-		if err := copier.copyOne(ctx, to, *s, block, &done); err != nil {
+		err := copier.copyOne(ctx, to, *s, block, &done)
+		high = max(high, end+r.size)
+		if err == nil && c.w.ledger != nil {
+			r.off, err = c.w.ledger.wrote(i, *r)
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", s.Path, err)
 		}
+		if r.off == end {
+			end += r.size
+		}
+	}
+	if c.size > 0 {
+		c.end = end
+	}
+	if end < high {
+		return c.w.data.Truncate(end)
 	}
 	return nil
 }

@@ -366,7 +366,6 @@ func (x *explorer) twice(t testing.TB, r *rand.Rand) {
 			cut[i] = s
 		}
 	}
-	x.watch(first.String(), crashsim.New(), old)
 	f := crashsim.FromState(start)
 	x.watch(first.String(), f, old, next)
 	if err := editOnce(t.Context(), f, simData, first); err != nil {

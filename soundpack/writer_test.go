@@ -212,6 +212,36 @@ func TestWriterGhost(t *testing.T) {
 	checkContents(t, path, contents{{"hit.wav", "12345"}, {"empty", ""}, {"new", "new"}})
 }
 
+// A program that knows no lock and makes the data longer or shorter meanwhile is noticed, and what it
+// wrote is not overwritten. The same writer then begins afresh.
+func TestWriterDataChanged(t *testing.T) {
+	for _, size := range []int64{100, 7} {
+		path := newPack(t, contents{{"a", "1234567"}, {"b", "89"}})
+		w := mustEdit(t, path)
+		if _, err := w.Remove("b"); err != nil {
+			t.Fatal(err)
+		}
+		must(t, w.Add(source("new", []byte("new"))))
+		must(t, os.Truncate(path, size))
+		if err := w.Commit(t.Context()); !errors.Is(err, ErrChanged) {
+			t.Errorf("cut to %d: %v, want ErrChanged", size, err)
+		}
+		if n := len(read(t, path)); int64(n) != size {
+			t.Errorf("cut to %d, and then %d bytes", size, n)
+		}
+		if _, err := w.Remove("b"); err != nil {
+			t.Fatal(err)
+		}
+		must(t, w.Add(source("new", []byte("new"))))
+		must(t, w.Commit(t.Context()))
+		checkContents(t, path, contents{{"a", "1234567"}, {"new", "new"}})
+		must(t, os.Truncate(path, size))
+		if err := w.Compact(t.Context()); !errors.Is(err, ErrChanged) {
+			t.Errorf("cut to %d: %v, want ErrChanged", size, err)
+		}
+	}
+}
+
 // A source that is not what it was, and a context that ends, leave the old pack.
 func TestWriterSourceFails(t *testing.T) {
 	errBroken := errors.New("broken")

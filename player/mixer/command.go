@@ -63,8 +63,6 @@ type Params struct {
 	Groups    [2]Group // that limit the voice, beside that of all voices
 	Priority  int8     // a voice never takes room from one of higher priority
 	Protected bool     // nor from this one
-
-	Name string // of the sound, for the log: see Record
 }
 
 // check reports ErrValue for what cannot be played.
@@ -126,7 +124,6 @@ type command struct {
 
 // A setup is what a voice starts with: checked Params in the mixer's terms.
 type setup struct {
-	name          string
 	pcm           *PCM
 	feed          Feed
 	level         float32
@@ -259,7 +256,7 @@ func (m *Mixer) start(s *setup, p *Params) (id Voice, err error) {
 		s.loop = *p.Loop
 	}
 	s.start, s.length, s.fadeIn, s.curve = p.Start, p.Length, p.FadeIn, p.Curve
-	s.name, s.paused, s.after, s.bus, s.rank = p.Name, p.Paused, p.After, p.Bus, rank{p.Groups, p.Priority, p.Protected}
+	s.paused, s.after, s.bus, s.rank = p.Paused, p.After, p.Bus, rank{p.Groups, p.Priority, p.Protected}
 	if s.fadeIn == 0 && s.start > 0 {
 		s.fadeIn = len(m.curve)
 	}

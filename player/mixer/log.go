@@ -75,7 +75,8 @@ type note struct {
 }
 
 // Record has the mixer note what it carries out, from the next block on, up to so many commands
-// until WriteLog takes them; with 0 it stops. What does not find room is counted by WriteLog.
+// until WriteLog takes them; with 0 it stops. What does not find room is counted by WriteLog. Sounds
+// are told apart by PCM.Name, feeds by what their method Name returns, if they have one.
 func (m *Mixer) Record(commands int) {
 	var r *ring[note]
 	if commands > 0 {
@@ -151,7 +152,7 @@ func (n *note) line() *line {
 
 func (s *setup) line(at int64) *startLine {
 	l := &startLine{
-		Sound: s.name, Feed: s.feed != nil, At: at, Level: s.level, Law: s.law, From: s.start, Length: s.length, FadeIn: s.fadeIn,
+		Sound: s.name(), Feed: s.feed != nil, At: at, Level: s.level, Law: s.law, From: s.start, Length: s.length, FadeIn: s.fadeIn,
 		Curve: s.curve, Step: s.step, Paused: s.paused, After: s.after.number(), Bus: s.bus, Groups: s.groups, Priority: s.priority,
 		Protected: s.protected,
 	}
@@ -159,6 +160,17 @@ func (s *setup) line(at int64) *startLine {
 		l.Loop = &s.loop
 	}
 	return l
+}
+
+// name is what the sound is called: the Name of a PCM, or that of a feed that has such a method.
+func (s *setup) name() string {
+	if s.pcm != nil {
+		return s.pcm.Name
+	}
+	if f, ok := s.feed.(interface{ Name() string }); ok {
+		return f.Name()
+	}
+	return ""
 }
 
 // A Replay plays a log back into a mixer.
@@ -261,7 +273,7 @@ func (p *Replay) send(l *line) error {
 func (p *Replay) start(l *line) error {
 	o := l.Start
 	s := &setup{
-		name: o.Sound, level: o.Level, law: o.Law, loops: o.Loop != nil, paused: o.Paused, start: o.From, length: o.Length,
+		level: o.Level, law: o.Law, loops: o.Loop != nil, paused: o.Paused, start: o.From, length: o.Length,
 		fadeIn: o.FadeIn, curve: o.Curve, step: o.Step, after: p.voices[o.After], bus: o.Bus, rank: rank{o.Groups, o.Priority, o.Protected},
 	}
 	if s.loops {

@@ -20,6 +20,9 @@ func TestReplay(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		config := Config{Rate: 8000, Voices: 1000, Queue: 5000, Heard: 20, Limiter: rnd.IntN(2) == 0}
 		sounds := []*PCM{noise16(1, 1, 2000), float(noise16(2, 2, 700)), noise16(3, 2, 50)}
+		for i, p := range sounds {
+			p.Name = strconv.Itoa(i)
+		}
 		r := newRig(t, config)
 		r.Record(1 << 16)
 		var log bytes.Buffer
@@ -130,15 +133,14 @@ func (s *session) play() {
 	i := rnd.IntN(len(s.sounds))
 	o := Params{
 		Gain: -rnd.Float64() * 20, Pan: rnd.Float64()*2 - 1, At: s.r.Time() + rnd.Int64N(500) - 250, Bus: s.buses[rnd.IntN(len(s.buses))],
-		Groups: [2]Group{s.groups[rnd.IntN(3)], s.groups[rnd.IntN(3)]}, Priority: int8(rnd.IntN(3)), Protected: rnd.IntN(9) == 0, Name: strconv.Itoa(i),
+		Groups: [2]Group{s.groups[rnd.IntN(3)], s.groups[rnd.IntN(3)]}, Priority: int8(rnd.IntN(3)), Protected: rnd.IntN(9) == 0,
 	}
 	if len(s.ids) > 0 && rnd.IntN(3) == 0 {
 		o.After = s.ids[rnd.IntN(len(s.ids))]
 	}
 	switch rnd.IntN(3) {
 	case 0:
-		o.Name = "feed" + o.Name
-		s.ids = append(s.ids, s.r.feed(&soundFeed{p: s.sounds[i]}, o))
+		s.ids = append(s.ids, s.r.feed(named{&soundFeed{p: s.sounds[i]}, "feed" + strconv.Itoa(i)}, o))
 	case 1:
 		o.Loop, o.Start, o.Pitch, o.Length = &Loop{Start: 5, End: 40, Count: rnd.IntN(5)}, rnd.Int64N(60), 1+rnd.Float64(), 3000
 		fallthrough
@@ -148,16 +150,27 @@ func (s *session) play() {
 	}
 }
 
+// named is a feed with a name.
+type named struct {
+	Feed
+	name string
+}
+
+func (n named) Name() string { return n.name }
+
 func TestLogLines(t *testing.T) {
 	r := seconds(t)
 	r.Record(100)
 	b := r.bus(0)
-	id := r.play(count(9), Params{Name: "jump.wav", At: 2, Loop: &Loop{Start: 1}, Bus: b})
+	p := count(9)
+	p.Name = "jump.wav"
+	id := r.play(p, Params{At: 2, Loop: &Loop{Start: 1}, Bus: b})
 	r.mix(1)
 	r.ok(r.At(4).Seek(id, 3))
 	r.ok(r.SetGain(id, 20))
 	r.ok(r.SetEffect(b, func(in beep.Streamer) beep.Streamer { return in }))
-	r.ok(r.Stop(1<<40, 0)) // nobody
+	r.ok(r.Stop(1<<40, 0))         // nobody
+	r.feed(&soundless{}, Params{}) // without a name
 	r.mix(5)
 	var log strings.Builder
 	r.ok(r.WriteLog(&log))
@@ -165,6 +178,7 @@ func TestLogLines(t *testing.T) {
 {"frame":0,"order":2,"do":"start","voice":1,"start":{"sound":"jump.wav","at":2,"level":1,"law":[1,1],"loop":{"Start":1,"End":0,"Count":0},"step":4294967296,"bus":1,"groups":[0,0]}}
 {"frame":1,"order":4,"do":"gain","voice":1,"gain":[10,10]}
 {"frame":1,"order":5,"do":"effect","bus":1,"args":[1,0,0]}
+{"frame":1,"order":7,"do":"start","voice":2,"start":{"sound":"","feed":true,"at":1,"level":1,"law":[1,1],"step":4294967296,"groups":[0,0]}}
 {"frame":4,"order":3,"do":"seek","voice":1,"args":[3,0,0]}
 `
 	if log.String() != want {

@@ -13,6 +13,7 @@ type PCM struct {
 	Channels int // 1 or 2
 	S16      []int16
 	F32      []float32
+	Name     string // what the log calls it, see Record
 
 	checked uint32 // what Check found, by atomic operations
 }

@@ -14,8 +14,8 @@ const windowSize = 8 << 10
 type source struct {
 	r    io.ReaderAt
 	size int64
-	off  int64 // of window[0]
-	have int   // bytes of the window that are read
+	off  int64  // of window[0]
+	have int    // bytes of the window that are read
 	mem  []byte // made by the first fill
 }
 
