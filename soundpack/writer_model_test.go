@@ -179,7 +179,7 @@ func noPause(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
 // editOn opens a writer on a file layer.
 func editOn(ctx context.Context, fsys storage.FS, path string) (*Writer, error) {
-	return Edit(ctx, path, &WriterOptions{Create: true, storage: fsys, pause: noPause})
+	return Edit(ctx, path, &WriterOptions{Create: true, Plain: true, storage: fsys, pause: noPause})
 }
 
 // editOnce is a whole session.

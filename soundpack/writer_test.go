@@ -350,7 +350,7 @@ func TestWriterLinksAndModes(t *testing.T) {
 // Data and index in two folders are both synced, and swept.
 func TestWriterTwoFolders(t *testing.T) {
 	f := crashsim.New()
-	opt := &WriterOptions{Create: true, Index: "e/other.inx", storage: f, pause: noPause}
+	opt := &WriterOptions{Create: true, Plain: true, Index: "e/other.inx", storage: f, pause: noPause}
 	for k := range 3 {
 		f.Put("e/other.inx.left.tmp", []byte("x"))
 		w, err := Edit(t.Context(), simData, opt)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sndpak/sndpak/player/internal/pulsetest"
+	"github.com/sndpak/sndpak/player/output/pulsetest"
 )
 
 // These tests play to a real PulseAudio server and record what its sink plays.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sndpak/sndpak/player/internal/pulsetest"
+	"github.com/sndpak/sndpak/player/output/pulsetest"
 )
 
 // A process gets one context of the library, so that every test here is a process of its own. Its
