@@ -226,6 +226,34 @@ func TestStartLengthAndPosition(t *testing.T) {
 	}
 }
 
+func TestPitch(t *testing.T) {
+	for _, mode := range []Mode{Memory, Stream} {
+		p := inStep(t, sounds(), 44100)
+		s := load(t, p, "drumloop.wav", mode)
+		v := start(t, s, Params{Pitch: 2})
+		pull(p, 10000)
+		if at := v.Position(); at < 19990 || at > 20010 {
+			t.Errorf("mode %d: Position %d after 10000 frames at twice the pitch, want 20000", mode, at)
+		}
+		v.SetPitch(0.5)
+		pull(p, 10000)
+		if at := v.Position(); at < 24990 || at > 25250 {
+			t.Errorf("mode %d: Position %d after 10000 more at half, want about 25000", mode, at)
+		}
+		v.SetPitch(1)
+		v.SeekTo(55000)
+		pull(p, 600)
+		select {
+		case <-v.Done():
+		default:
+			t.Errorf("mode %d: plays on behind its end", mode)
+		}
+		if _, err := s.Play(Params{Pitch: 1000}); err == nil {
+			t.Errorf("mode %d: a pitch of 1000 is taken", mode)
+		}
+	}
+}
+
 func TestPauseAndResume(t *testing.T) {
 	for _, mode := range []Mode{Memory, Stream} {
 		p := inStep(t, sounds(), 44100)

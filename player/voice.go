@@ -22,9 +22,10 @@ type Loop struct {
 type Params struct {
 	Gain   float64       // dB: amplitude times 10^(Gain/20); math.Inf(-1) is silence
 	Pan    float64       // -1 left to 1 right, by equal power; 0 is the centre
+	Pitch  float64       // how fast the sound goes by, 1/64 to 64: 2 is an octave up; 0 = 1
 	Loop   *Loop         // nil plays once
 	Start  int64         // the sound's frame that is heard first
-	Length int64         // frames of the sound's rate to be heard in all, over loops too; 0 = no limit
+	Length int64         // for how many frames of the sound's rate it is heard in all, over loops too; 0 = no limit
 	At     int64         // the player's frame (see Player.Time) at which it starts; passed = at once
 	FadeIn time.Duration // 0 = 5 ms where Start is not 0, else none: attacks stay sharp
 	Paused bool          // wait for Resume
@@ -90,7 +91,7 @@ func (a *asset) region(l *Loop) (*Loop, error) {
 // params puts o into the mixer's terms, all but where it starts.
 func (a *asset) params(o Params) mixer.Params {
 	return mixer.Params{
-		Gain: o.Gain, Pan: o.Pan, At: o.At, Length: a.scaled(o.Length), Paused: o.Paused,
+		Gain: o.Gain, Pan: o.Pan, Pitch: o.Pitch, At: o.At, Length: a.scaled(o.Length), Paused: o.Paused,
 		FadeIn: int(o.FadeIn.Seconds() * float64(a.p.Rate())),
 	}
 }
@@ -188,6 +189,14 @@ func (v *Voice) SetPan(pan float64) error {
 	return v.steer(func(m *mixer.Mixer, id mixer.Voice) error {
 		v.now.Pan = pan
 		return m.SetPan(id, pan)
+	})
+}
+
+// SetPitch sets how fast the sound goes by, 1/64 to 64, within 5 ms.
+func (v *Voice) SetPitch(pitch float64) error {
+	return v.steer(func(m *mixer.Mixer, id mixer.Voice) error {
+		v.now.Pitch = pitch
+		return m.SetPitch(id, pitch)
 	})
 }
 

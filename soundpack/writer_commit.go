@@ -39,7 +39,10 @@ func (w *Writer) commit(ctx context.Context) error {
 	c := &change{w: w}
 	c.take(w.staged)
 	w.staged = nil
-	err := c.check()
+	err := w.unchanged()
+	if err == nil {
+		err = c.check()
+	}
 	if err == nil && w.ledger != nil {
 		err = w.ledger.take(c)
 		defer func() { w.ledger.change = nil }()

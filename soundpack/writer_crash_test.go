@@ -50,6 +50,7 @@ type explorer struct {
 	pairs  []pair
 	inject int
 	keep   func(crashsim.State) // sees each state; may be nil
+	full   bool                 // packs have manifests, and names that are only there
 }
 
 type reading struct {
@@ -105,6 +106,11 @@ func (x *explorer) read(s crashsim.State) reading {
 	if f, ok := x.known[id]; ok {
 		return f
 	}
+	if x.full {
+		f := x.readFull(data.Bytes, index.Bytes)
+		x.known[id] = f
+		return f
+	}
 	c, err := readPlain(data.Bytes, index.Bytes)
 	// Open sees the first thousand and then one in four: system calls are most of the cost.
 	if n := len(x.known); err == nil && (n < 1000 || n%4 == 0) {
@@ -117,11 +123,34 @@ func (x *explorer) read(s crashsim.State) reading {
 
 // open reads the state with this package.
 func (x *explorer) open(data, index []byte, want contents) error {
-	path := filepath.Join(x.dir, "music.data")
-	if err := errors.Join(os.WriteFile(path, data, 0o644), os.WriteFile(filepath.Join(x.dir, "music.inx"), index, 0o644)); err != nil {
+	path, err := x.write(data, index)
+	if err != nil {
 		return err
 	}
 	return sameContents(context.Background(), path, want)
+}
+
+func (x *explorer) write(data, index []byte) (path string, err error) {
+	path = filepath.Join(x.dir, "music.data")
+	return path, errors.Join(os.WriteFile(path, data, 0o644), os.WriteFile(filepath.Join(x.dir, "music.inx"), index, 0o644))
+}
+
+// readFull reads a state with its manifest, which has to fit.
+func (x *explorer) readFull(data, index []byte) reading {
+	path, err := x.write(data, index)
+	if err != nil {
+		return reading{err: err}
+	}
+	p, err := Open(path, nil)
+	if err != nil {
+		return reading{err: err}
+	}
+	defer p.Close()
+	c, err := packContents(p)
+	if err == nil {
+		err = sameContents(context.Background(), path, c)
+	}
+	return reading{c.key(), err}
 }
 
 // cuts looks at everything that a power cut, or the death of the process, would leave now.
@@ -215,14 +244,17 @@ func (x *explorer) session(t testing.TB, what string, f *crashsim.FS, e edit, ol
 		allowed = append(allowed, contents{}) // Edit has made an empty one
 	}
 	x.watch(what, f, allowed...)
-	if err := editOnce(t.Context(), f, simData, e); err != nil {
+	opt := &WriterOptions{Create: true, Plain: !x.full, storage: f, pause: noPause}
+	if err := editWith(t.Context(), simData, e, opt); err != nil {
 		x.wrong("%s: %v", what, err)
 		return nil
 	}
 	f.Before = nil
 	x.cuts(what+", done", f, next)
 	x.pairs = append(x.pairs, pair{f.Bytes(simData), f.Bytes(simIndex), 1 << 30})
-	x.checkPairs(what, allowed...)
+	if !x.full {
+		x.checkPairs(what, allowed...)
+	}
 	if names := strings.Join(f.Names(), " "); names != simData+" "+simIndex {
 		x.wrong("%s: files %q", what, names)
 	}
@@ -234,7 +266,12 @@ func (x *explorer) run(t testing.TB, r *rand.Rand, edits int) {
 	f := crashsim.New()
 	var now contents
 	for k := range edits {
-		e := randomEdit(r, now, 1500)
+		e := randomEditIn(r, now, 1500, func() string {
+			if !x.full || r.IntN(2) == 0 {
+				return ""
+			}
+			return []string{"a folder/", "music/of the second level/"}[r.IntN(2)]
+		})
 		now = x.session(t, fmt.Sprintf("edit %d (%v)", k, e), f, e, now)
 	}
 	x.checkHolds()
@@ -266,6 +303,18 @@ func TestCrashStates(t *testing.T) {
 		x.run(t, r, 8)
 	}
 	x.report(t, wantStates(t))
+}
+
+// The same with manifests: in each state the one that is there fits the index and tells the checksums
+// and full names of what is there, between the steps of compacting too.
+func TestCrashStatesWithManifest(t *testing.T) {
+	r := newRand(t)
+	x := newExplorer(t)
+	x.full = true
+	for want := wantStates(t) / 10; x.states < want && len(x.bad) == 0; {
+		x.run(t, r, 6)
+	}
+	x.report(t, wantStates(t)/10)
 }
 
 // base is a pack with holes in it, and its contents.

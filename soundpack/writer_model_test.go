@@ -106,11 +106,16 @@ func (e edit) do(ctx context.Context, w *Writer) error {
 }
 
 // randomEdit is an edit that c allows.
-func randomEdit(r *rand.Rand, c contents, size int) (e edit) {
+func randomEdit(r *rand.Rand, c contents, size int) edit {
+	return randomEditIn(r, c, size, func() string { return "" })
+}
+
+// randomEditIn puts what is new into folders.
+func randomEditIn(r *rand.Rand, c contents, size int, folder func() string) (e edit) {
 	fresh := func(n int) contents {
 		var files contents
 		for range n {
-			name := fmt.Sprintf("%08x.wav", r.Uint32())
+			name := fmt.Sprintf("%s%08x.wav", folder(), r.Uint32())
 			files = append(files, file{name, randomBody(r, size)})
 		}
 		return files
@@ -184,7 +189,11 @@ func editOn(ctx context.Context, fsys storage.FS, path string) (*Writer, error) 
 
 // editOnce is a whole session.
 func editOnce(ctx context.Context, fsys storage.FS, path string, e edit) error {
-	w, err := editOn(ctx, fsys, path)
+	return editWith(ctx, path, e, &WriterOptions{Create: true, Plain: true, storage: fsys, pause: noPause})
+}
+
+func editWith(ctx context.Context, path string, e edit, opt *WriterOptions) error {
+	w, err := Edit(ctx, path, opt)
 	if err != nil {
 		return err
 	}
@@ -211,26 +220,35 @@ func sameContents(ctx context.Context, path string, want contents) error {
 		return err
 	}
 	defer p.Close()
-	got := contents{}
-	for e := range p.Entries() {
-		f, err := p.OpenEntry(e)
-		if err != nil {
-			return err
-		}
-		var b bytes.Buffer
-		_, err = b.ReadFrom(f)
-		f.Close()
-		if err != nil {
-			return err
-		}
-		got = append(got, file{e.Name, b.String()})
+	got, err := packContents(p)
+	if err != nil {
+		return err
 	}
 	if got.key() != want.key() {
 		return fmt.Errorf("%d entries %v, want %d %v", len(got), got, len(want), want)
 	}
 	r, err := p.Verify(ctx, nil)
-	if err == nil && r.Damaged() {
+	if err == nil && (r.Damaged() || slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Kind == "manifest" })) {
 		err = fmt.Errorf("verify: %v", r.Findings)
 	}
 	return err
+}
+
+// packContents reads every entry of a pack.
+func packContents(p *Pack) (contents, error) {
+	got := contents{}
+	for e := range p.Entries() {
+		f, err := p.OpenEntry(e)
+		if err != nil {
+			return nil, err
+		}
+		var b bytes.Buffer
+		_, err = b.ReadFrom(f)
+		f.Close()
+		if err != nil {
+			return nil, err
+		}
+		got = append(got, file{e.Name, b.String()})
+	}
+	return got, nil
 }

@@ -169,7 +169,7 @@ func (f *facts) entry(p *soundpack.Pack, e soundpack.Entry) {
 	}
 	f.add("key", e.Key(), "")
 	f.add("offset", e.Offset, "%d", e.Offset)
-	f.add("size", e.Size, "%s", bytesText(e.Size))
+	f.add("size", e.Size, "%d bytes", e.Size)
 	if crc, ok := p.Checksum(e); ok {
 		f.add("crc32c", fmt.Sprintf("%08x", crc), "%08x", crc)
 	}

@@ -65,6 +65,7 @@ type playFlags struct {
 	outputFlags
 	loop            int
 	gain, pan       float64
+	pitch           float64
 	start, duration timeFlag
 	together        bool
 
@@ -77,6 +78,7 @@ func (f *playFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.loop, "loop", 1, "play so many times, between the file's loop points if it has them; 0 = for ever")
 	flags.Float64Var(&f.gain, "gain", 0, "gain in `dB`")
 	flags.Float64Var(&f.pan, "pan", 0, "from -1 (left) to 1 (right)")
+	flags.Float64Var(&f.pitch, "pitch", 1, "how fast the sound goes by: 2 is an octave up, 0.5 one down")
 	flags.Var(&f.start, "start", "begin at this `TIME` of the sound: 1.5, 1:02.5 or 800ms")
 	flags.Var(&f.duration, "duration", "play for so much `TIME`")
 	flags.BoolVar(&f.together, "together", false, "all at once, not one after another")
@@ -90,6 +92,8 @@ func (f *playFlags) check(flags *pflag.FlagSet) error {
 		return usagef("--loop %d: a number of times, or 0 for ever", f.loop)
 	case !(f.pan >= -1 && f.pan <= 1):
 		return usagef("--pan %g: from -1 (left) to 1 (right)", f.pan)
+	case !(f.pitch >= 1.0/64 && f.pitch <= 64):
+		return usagef("--pitch %g: from 1/64 to 64", f.pitch)
 	case !(f.gain <= 60): // also refuses what is not a number; -Inf is silence
 		return usagef("--gain %g: at most 60 dB", f.gain)
 	case f.buffer < 0 || f.buffer > 10*time.Second:
@@ -231,7 +235,7 @@ func (s *session) begin(name string) (*player.Voice, error) {
 		return nil, err
 	}
 	defer sound.Unload()
-	o := player.Params{Gain: s.flags.gain, Pan: s.flags.pan, OnEnd: s.ended}
+	o := player.Params{Gain: s.flags.gain, Pan: s.flags.pan, Pitch: s.flags.pitch, OnEnd: s.ended}
 	o.Start = min(sound.At(time.Duration(s.flags.start)), sound.Frames())
 	o.Length = sound.At(time.Duration(s.flags.duration))
 	if s.flags.loops && s.flags.loop != 1 {

@@ -86,6 +86,9 @@ func (v *voice) remaining() int64 {
 
 // slide takes c a way on in the PCM, around the loop where that comes.
 func (v *voice) slide(c *cursor, way int64) {
+	if c.pos >= v.frames {
+		return
+	}
 	way += c.frac
 	from := c.pos
 	c.pos += way / one
