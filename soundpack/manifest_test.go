@@ -576,6 +576,43 @@ func FuzzManifest(f *testing.F) {
 	})
 }
 
+// FuzzManifestPack does with a pack whatever can be done, its manifest being any text.
+func FuzzManifestPack(f *testing.F) {
+	const a, b = `{"entry":"a.wav","back":100,"size":60,"crc32c":"00000000"}`, `{"entry":"long n~abcd.wav","back":40,"size":40,"name":"long/name.wav"}`
+	for _, text := range []string{`{"sndpak":1}`, `{"sndpak":1,"entries":[` + a + "," + b + "]}", strings.Replace(b, "long/name", "a.wav/x", 1), "hello"} {
+		f.Add(text)
+	}
+	recs := []rec{{"a.wav", 0, 60}, {"long n~abcd.wav", 60, 40}, {"dir/x~y", 0, 0}, {"LONG n~abcd.wav", 5, 5}}
+	f.Fuzz(func(t *testing.T, text string) {
+		p := edited(t, text, recs...)
+		data := append(pattern(100), text...)
+		fuzzEntries(t, p, data)
+		fuzzTree(t, p)
+		r, err := p.Verify(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fuzzExtract(t, p, r)
+		p.Close()
+		w := mustEdit(t, p.Path())
+		if err := w.Add(source("added/under a long name.wav", pattern(60))); err != nil {
+			return
+		}
+		must(t, w.Compact(t.Context()))
+		must(t, w.Close())
+		q := mustOpen(t, p.Path())
+		for e := range p.Entries() {
+			if is := q.Entry(e.Index); is.Name != e.Name && e.Raw() != is.Raw() || is.Size != e.Size {
+				t.Fatalf("entry %+v became %+v", e, is)
+			}
+		}
+		if b, err := q.ReadFile("added/under a long name.wav"); p.noted && (err != nil || !bytes.Equal(b, pattern(60))) {
+			t.Fatalf("%d bytes, %v", len(b), err)
+		}
+		q.Close()
+	})
+}
+
 func fuzzRewrite(t *testing.T, m *manifest, recs []record, off int64) string {
 	notes := make([]note, len(recs))
 	for i := range notes {

@@ -48,8 +48,8 @@ func (l *ledger) begin() (ok bool) {
 		return true // a manifest that was cut off
 	}
 	head := make([]byte, min(r.size, int64(len(manifestStart))))
-	n, _ := l.w.data.ReadAt(head, r.off)
-	return string(head[:n]) == manifestStart
+	n, err := l.w.data.ReadAt(head, r.off)
+	return err != nil || string(head[:n]) == manifestStart // what cannot be read now is told later
 }
 
 // manifest is that of the index on disk.

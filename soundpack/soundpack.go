@@ -10,6 +10,7 @@
 //	for e := range p.Entries() { ... }  // everything, in the order of the index
 //
 // [Create] writes a whole pack from [Source] values, which [Sources] makes from files and folders.
+// [Edit] opens one for changing while others read it: a [Writer] adds, replaces, removes and compacts.
 // [Pack.Verify] looks for damage and [Pack.Extract] writes entries to files.
 //
 // An open Pack is a snapshot: replacing the files does not change what it reads. A [File] pins the
@@ -21,7 +22,7 @@
 // reaches past the data is refused by name while the others stay usable, and extraction never leaves
 // its folder.
 //
-// Left out: decoding (any fs.FS of sounds does for a player), and changing a pack in place.
+// Left out: decoding (any fs.FS of sounds does for a player).
 package soundpack
 
 import (

@@ -216,6 +216,31 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// A Writer's commits are told, and compacting, which leaves the contents as they are, is not.
+func TestWatchWriter(t *testing.T) {
+	p := create(t, longSources(), nil)
+	told := watched(t, p, quick)
+	do := func(do func(w *Writer) error) {
+		if _, err := editPack(t, p.Path(), nil, do); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(func(w *Writer) error { return w.Replace(source("voices/British/amazing.ogg", pattern(33))) })
+	if c := nextChange(t, told); said(&c) != "added ; changed voices/British/amazing.ogg; removed " {
+		t.Errorf("%s", said(&c))
+	}
+	do(func(w *Writer) error { return w.Compact(t.Context()) })
+	do(func(w *Writer) error { return second(w.Remove(longNames[0])) })
+	do(func(w *Writer) error { return w.Add(source("again/music/battle theme.wav", pattern(100))) })
+	c := nextChange(t, told)
+	for len(c.Added)+len(c.Renamed) == 0 { // the removal may be told by itself
+		if said(&c) != "added ; changed ; removed "+longNames[0] {
+			t.Errorf("%s", said(&c))
+		}
+		c = nextChange(t, told)
+	}
+}
+
 // F25: files of the same time and size are told by what is in them.
 func TestWatchTimesDoNotCount(t *testing.T) {
 	path := writePack(t, encode(rec{"a.wav", 0, 10}, rec{"b.wav", 10, 10}), pattern(20))

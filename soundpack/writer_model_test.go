@@ -89,8 +89,12 @@ func (e edit) apply(c contents) contents {
 // do does e with a writer.
 func (e edit) do(ctx context.Context, w *Writer) error {
 	if len(e.remove) > 0 {
-		if n, err := w.Remove(e.remove...); err != nil || n != len(e.remove) {
-			return errors.Join(err, fmt.Errorf("removed %d of %d", n, len(e.remove)))
+		n, err := w.Remove(e.remove...)
+		if err != nil {
+			return err
+		}
+		if n != len(e.remove) {
+			return fmt.Errorf("removed %d of %d", n, len(e.remove))
 		}
 	}
 	if err := w.Replace(e.replace.sources()...); err != nil {

@@ -5,7 +5,10 @@ package soundpack
 import (
 	"fmt"
 	"math/rand/v2"
+	"syscall"
 	"testing"
+
+	"github.com/sndpak/sndpak/soundpack/internal/storage/crashsim"
 )
 
 // Every rule of the protocol is broken in turn, and the simulation finds out: else it could not be
@@ -46,4 +49,12 @@ func hunt(t *testing.T, seed uint64, states *int) string {
 		}
 	}
 	return ""
+}
+
+// someFaults is a little of TestWriterFaults.
+func (x *explorer) someFaults(t testing.TB, r *rand.Rand) {
+	start, old := x.base(t, r)
+	for _, e := range sessionEdits(r, old) {
+		x.faults(t, start, e, old, crashsim.Failure{Err: syscall.EIO, Effect: crashsim.Half})
+	}
 }

@@ -25,7 +25,7 @@ var arrows = map[string][]string{
 	"player/mixer":                        {},
 	"player/output":                       {},
 	"player/internal/streamtest":          {}, // for tests alone: beep's contract, stated once for every stream
-	"player/output/pulsetest":           {}, // for tests alone: a private PulseAudio
+	"player/output/pulsetest":             {}, // for tests alone: a private PulseAudio
 }
 
 type goPackage struct {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/gopxl/beep/v2"
 )
 
 // noise16 is n frames of int16 noise.
@@ -69,4 +71,68 @@ func benchMix(b *testing.B, kind string, voices int, moving bool) {
 		m.Mix(block)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*256*voices), "ns/voiceframe")
+}
+
+// BenchmarkBeep is the same by beep.Mixer, which has neither gain nor pan.
+func BenchmarkBeep(b *testing.B) {
+	for _, channels := range []int{1, 2} {
+		for _, voices := range []int{1, 32, 64} {
+			b.Run(fmt.Sprintf("%d channels/%d", channels, voices), func(b *testing.B) {
+				format := beep.Format{SampleRate: 48000, NumChannels: channels, Precision: 2}
+				buf := beep.NewBuffer(format)
+				buf.Append(beep.Take(88200, beep.StreamerFunc(func(x [][2]float64) (int, bool) {
+					for i := range x {
+						x[i] = [2]float64{rand.Float64() - 0.5, rand.Float64() - 0.5}
+					}
+					return len(x), true
+				})))
+				var m beep.Mixer
+				for range voices {
+					s, err := beep.Loop2(buf.Streamer(0, buf.Len()))
+					if err != nil {
+						b.Fatal(err)
+					}
+					m.Add(s)
+				}
+				block := make([][2]float64, 256)
+				b.ReportAllocs()
+				for b.Loop() {
+					m.Stream(block)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*256*voices), "ns/voiceframe")
+			})
+		}
+	}
+}
+
+// BenchmarkPlay is a start and the first block of one voice.
+func BenchmarkPlay(b *testing.B) {
+	m := New(Config{})
+	p := noise16(1, 2, 200)
+	block := make([]float32, 512)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := m.PlayPCM(p, Params{}); err != nil {
+			b.Fatal(err)
+		}
+		m.Mix(block)
+	}
+}
+
+// BenchmarkIdle is a block without voices, beside as many paused ones: what is not heard costs next
+// to nothing.
+func BenchmarkIdle(b *testing.B) {
+	for _, voices := range []int{0, 256} {
+		b.Run(fmt.Sprintf("%d paused", voices), func(b *testing.B) {
+			m := New(Config{Voices: 1000})
+			for range voices {
+				m.PlayPCM(noise16(1, 1, 200), Params{Paused: true})
+			}
+			block := make([]float32, 512)
+			b.ReportAllocs()
+			for b.Loop() {
+				m.Mix(block)
+			}
+		})
+	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gopxl/beep/v2"
 	"github.com/gopxl/beep/v2/effects"
+	"github.com/gopxl/beep/v2/generators"
 )
 
 func (r rig) bus(parent Bus) Bus {
@@ -226,7 +227,7 @@ func TestEffect(t *testing.T) {
 	r.want("one that ends is silence", 150, 100)
 	r.ok(r.SetEffect(b, nil))
 	r.want("none", 170, 180)
-	r.ok(r.SetEffect(b, func(in beep.Streamer) beep.Streamer { return beep.Silence(-1) }))
+	r.ok(r.SetEffect(b, func(in beep.Streamer) beep.Streamer { return generators.Silence(-1) }))
 	r.want("one that does not read", 100)
 	r.ok(r.SetEffect(b, func(in beep.Streamer) beep.Streamer {
 		return beep.StreamerFunc(func(x [][2]float64) (int, bool) {

@@ -148,6 +148,8 @@ type desk struct {
 	most   uint64        // commands under way at a time
 	done   atomic.Uint64 // commands carried out
 
+	dropped atomic.Int64 // commands that found the queue full
+
 	parcels [maxParcels]atomic.Pointer[parcel]
 	notes   atomic.Pointer[ring[note]] // nil = nothing is recorded
 	unnoted atomic.Int64               // commands that found no room there
@@ -182,8 +184,14 @@ func (d *desk) send(c *command) error {
 	return nil
 }
 
-// full reports whether as many commands are under way as may be; mu is held.
-func (d *desk) full() bool { return d.sent-d.done.Load() >= d.most }
+// full reports, of a command that is to be put, whether as many are under way as may be; mu is held.
+func (d *desk) full() bool {
+	if d.sent-d.done.Load() < d.most {
+		return false
+	}
+	d.dropped.Add(1)
+	return true
+}
 
 // put queues a command where there is room; mu is held.
 func (d *desk) put(c *command) {

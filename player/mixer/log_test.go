@@ -15,7 +15,7 @@ import (
 
 // A log played back into a new mixer gives the same bits, in blocks of other sizes too.
 func TestReplay(t *testing.T) {
-	for range 5 {
+	for range 3 {
 		seed := rand.Uint64()
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		config := Config{Rate: 8000, Voices: 1000, Queue: 5000, Heard: 20, Limiter: rnd.IntN(2) == 0}

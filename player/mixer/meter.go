@@ -2,7 +2,7 @@ package mixer
 
 import "math"
 
-// Meter is what a bus that is metered sounds like, behind its gains.
+// Meter is what a bus that is metered sounds like, behind its gains; the master ahead of the limiter.
 type Meter struct {
 	Peak [2]float64 // of either side, the highest sample of the last 400 ms; 1 is full scale
 	RMS  [2]float64 // of either side, over the last 400 ms; a square wave at full scale has 1

@@ -1,8 +1,8 @@
-// Package mixer adds voices up: sounds in memory and streams, each with a gain and a place between
-// left and right, into interleaved stereo float32.
+// Package mixer adds voices up: sounds in memory and streams, each with a gain, a pitch and a place
+// between left and right, into interleaved stereo float32.
 //
 // [New] makes a Mixer. Whoever owns the time calls [Mixer.Mix] for one block after the other, a
-// device, a file or a test; time is nothing but the frames mixed so far. Mix is a plain function of
+// device, a file or a test; time is nothing but the frames given so far. Mix is a plain function of
 // what it was told: it has no clock, lock, goroutine or allocation, and the same commands at the
 // same frames give the same bits, whatever the sizes of the blocks.
 //
@@ -12,10 +12,14 @@
 // fail with [ErrFull] rather than wait or be lost. What became of a voice is read from the snapshot
 // that every block publishes ([Mixer.State], [Mixer.Stats]) and from end notices ([Mixer.Ended]).
 //
+// Voices play in a tree of buses ([Mixer.NewBus]) with gains, mute, solo, pause, effects, ducking
+// and meters. A [Group] with a [Limit] keeps voices from piling up. [Mixer.Record] and
+// [Mixer.WriteLog] write down what was commanded, and [Mixer.Replay] plays it back.
+//
 // No transition takes a step: starts within a sound, pauses, stops, seeks and changes of gain and
 // pan are spread over 5 ms along a raised cosine. The first frame of a sound is not, for attacks
 // stay sharp, nor is its last. A lone voice at 0 dB in the centre comes out as it is stored, bit for
-// bit. Sums are not limited: what lies beyond ±1 is passed on.
+// bit. What lies beyond ±1 is passed on, unless Config.Limiter keeps it below.
 //
 // A sound at another rate is brought to the mixer's by [Resample] or a [Resampler] first.
 package mixer

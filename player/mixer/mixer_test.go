@@ -285,6 +285,9 @@ func TestErrors(t *testing.T) {
 	if v, err := m.PlayPCM(p, Params{}); v != 0 || err != ErrFull {
 		t.Errorf("start with a full queue: %v, %v; want ErrFull", v, err)
 	}
+	if s := m.Stats(); s.Dropped != 2 {
+		t.Errorf("%d commands dropped, want 2", s.Dropped)
+	}
 	m.Mix(make([]float32, 2))
 	if err := m.SetMaster(0); err != nil {
 		t.Errorf("after a block the queue is empty, but: %v", err)

@@ -171,9 +171,8 @@ func (v *voice) free(c *cursor) int {
 // bendMono makes frames from the place frac behind src[1], with steps that grow by by.
 func bendMono[S sample](out []float32, src []S, frac, step, by int64) {
 	for i := range out {
-		x := src[frac>>32:]
-		t := float32(uint32(frac)) * (1.0 / one)
-		s := (*[4]S)(x)
+		p, t := int(frac>>32), float32(uint32(frac))*(1.0/one)
+		s := src[p : p+4 : p+4]
 		out[i] = cubic(float32(s[0]), float32(s[1]), float32(s[2]), float32(s[3]), t)
 		frac += step
 		step += by
@@ -182,8 +181,8 @@ func bendMono[S sample](out []float32, src []S, frac, step, by int64) {
 
 func bendStereo[S sample](out []float32, src []S, frac, step, by int64) {
 	for ; len(out) >= 2; out = out[2:] {
-		t := float32(uint32(frac)) * (1.0 / one)
-		s := (*[8]S)(src[frac>>32*2:])
+		p, t := 2*int(frac>>32), float32(uint32(frac))*(1.0/one)
+		s := src[p : p+8 : p+8]
 		out[0] = cubic(float32(s[0]), float32(s[2]), float32(s[4]), float32(s[6]), t)
 		out[1] = cubic(float32(s[1]), float32(s[3]), float32(s[5]), float32(s[7]), t)
 		frac += step

@@ -46,7 +46,7 @@ func TestTenGoroutines(t *testing.T) {
 // commandAway is one of the goroutines; it returns how many voices it has started.
 func commandAway(t *testing.T, m *Mixer, rnd *rand.Rand, sounds []*PCM) (started int64) {
 	var mine []Voice
-	for range 2000 {
+	for range 1000 {
 		if rnd.IntN(4) == 0 || len(mine) == 0 {
 			v, err := m.PlayPCM(sounds[rnd.IntN(len(sounds))], Params{Gain: -10, At: m.Time() + rnd.Int64N(300), Start: rnd.Int64N(50), After: Voice(rnd.Uint64N(2)) * last(mine)})
 			if err == nil {
@@ -115,7 +115,7 @@ func TestSnapshotIsConsistent(t *testing.T) {
 			}
 		})
 	}
-	for range 20000 {
+	for range 5000 {
 		m.Mix(block)
 	}
 	done.Store(true)

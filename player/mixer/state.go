@@ -26,6 +26,7 @@ type Stats struct {
 	LostEnds  int64 // end notices that nobody took in time
 	Stolen    int64 // voices that were ended to make room
 	Refused   int64 // voices that ended before they began, for want of room or of a gap
+	Dropped   int64 // commands, starts included, that got ErrFull
 	LastEnd   int64 // frame behind the last one of the voice that ended last
 }
 
@@ -135,7 +136,9 @@ func (m *Mixer) Stats() Stats {
 	b := &m.board
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.latest().stats
+	s := b.latest().stats
+	s.Dropped = m.desk.dropped.Load()
+	return s
 }
 
 // Idle reports whether at the end of the last block there were no voices, and nothing of them was
