@@ -402,7 +402,7 @@ func FuzzWriter(f *testing.F) {
 		fsys := crashsim.New()
 		fsys.Put(simData, data)
 		fsys.Put(simIndex, index)
-		w, err := Edit(t.Context(), simData, &WriterOptions{storage: fsys, pause: noPause})
+		w, err := Edit(t.Context(), simData, &WriterOptions{Plain: true, storage: fsys, pause: noPause})
 		if err != nil {
 			return
 		}

@@ -11,7 +11,14 @@
 //
 // [Create] writes a whole pack from [Source] values, which [Sources] makes from files and folders.
 // [Edit] opens one for changing while others read it: a [Writer] adds, replaces, removes and compacts.
-// [Pack.Verify] looks for damage and [Pack.Extract] writes entries to files.
+// [Pack.Verify] looks for damage and [Pack.Extract] writes entries to files. [Diff] compares two packs,
+// [Pack.Watch] tells when the files have come to hold others, and a [Stack] is several packs and
+// folders as one.
+//
+// What an index has no room for is in the manifest, one more entry at its end (.sndpak) that is not
+// listed: names of any length and with folders, checksums, and [Facts] about sounds. Other readers see
+// a file like any other, and long names under short aliases. It is read when something in it is asked
+// for, and a pack without one works in full.
 //
 // An open Pack is a snapshot: replacing the files does not change what it reads. A [File] pins the
 // mapping until it is closed, so that it outlives [Pack.Close]. Nothing that is returned points into

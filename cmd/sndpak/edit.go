@@ -17,6 +17,7 @@ type editFlags struct {
 func (f *editFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Index, "index", "", "the pack's index `FILE` (default: beside the data)")
 	flags.StringVar(&f.Layout, "layout", "", "the pack's layout: split (default: found from the files)")
+	flags.BoolVar(&f.Plain, "plain", false, "make no manifest where there is none, and refuse names that do not fit")
 	flags.BoolVar(&f.Wait, "wait", false, "wait for another writer to finish")
 }
 
@@ -24,7 +25,7 @@ func (f *editFlags) add(flags *pflag.FlagSet) {
 func (f *editFlags) edit(cmd *cobra.Command, pack, verb string, do func(w *soundpack.Writer) error) error {
 	progress := newProgress(cmd, verb)
 	defer progress.done()
-	f.Progress = progress.update
+	f.Progress, f.Facts = progress.update, soundFacts
 	f.Notice = func(path, text string) { warn(cmd, fmt.Errorf("%s: %s", path, text)) }
 	w, err := soundpack.Edit(cmd.Context(), pack, &f.WriterOptions)
 	if err != nil {
@@ -44,7 +45,7 @@ func newAdd() *cobra.Command {
 		Long: `Add files and folders to a pack that may be in use: a game that plays from it plays on
 from the old one. All are added or none, and a crash leaves the old pack or the new one.
 Names that are there already, in any case, are refused; --replace puts the new bytes in
-their place.`,
+their place. Bytes that the pack has already are kept once.`,
 		Example: "  sndpak add music.data boss.ogg\n  sndpak add music.data -C sounds jaguar.wav --replace",
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {

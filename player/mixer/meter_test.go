@@ -52,6 +52,9 @@ func TestMeterLoudness(t *testing.T) {
 			{[]part{{-72, 10}, {-36, 10}, {-23, 60}, {-36, 10}, {-72, 10}}, -23},
 			{[]part{{-26, 20}, {-20, 20.1}, {-26, 20}}, -23},
 		} {
+			if i > 0 && rate != 48000 {
+				break
+			}
 			m := newMeter(rate)
 			at := 0
 			for _, p := range c.parts {

@@ -203,6 +203,9 @@ func TestStream(t *testing.T) {
 
 // A Mixer is a beep.Streamer.
 func TestStreamContract(t *testing.T) {
+	if underRace {
+		t.Skip("a million blocks on one goroutine: nothing for the race detector")
+	}
 	p, q := noise16(6, 2, 30000), float(noise16(7, 1, 20000))
 	streamtest.Check(t, func() beep.Streamer {
 		r := newRig(t, Config{})

@@ -294,6 +294,9 @@ func TestResampleHostileRates(t *testing.T) {
 		if r[1] > 100*r[0] {
 			n = 1
 		}
+		if underRace && n == 1 {
+			continue // hundreds of thousands of frames
+		}
 		got := len(s.Process(make([]float32, 2*n))) + len(s.Flush())
 		if want := 2 * int(s.length(int64(n))); got != want {
 			t.Errorf("%v: %d samples, want %d", r, got, want)
