@@ -14,7 +14,9 @@ import (
 
 // A Source is a file that is to be packed.
 type Source struct {
-	// Name is the name in the pack: printable UTF-8, at most 19 bytes in the split layout.
+	// Name is the name in the pack: printable UTF-8, folders parted by slashes, each element at most
+	// 255 bytes and all of it 1024 and 32 elements. Without a manifest it is what the layout can hold:
+	// no folders, and at most 19 bytes in the split layout.
 	Name string
 	// Path says where the bytes come from, for messages.
 	Path string

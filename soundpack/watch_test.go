@@ -274,20 +274,27 @@ func TestWatchHalfWritten(t *testing.T) {
 	index := filepath.Join(dir, "music.inx")
 	whole := encode(rec{"a.wav", 0, 10}, rec{"b.wav", 10, 10}, rec{"c.wav", 20, 10})
 	told := watched(t, mustOpen(t, path), pace)
+	put := func(name string, b []byte) error { // in one step: an index cut to nothing is an empty pack
+		tmp := filepath.Join(dir, "other.tmp")
+		if err := os.WriteFile(tmp, b, 0o666); err != nil {
+			return err
+		}
+		return os.Rename(tmp, name)
+	}
 	for _, step := range []func() error{
-		func() error { return os.WriteFile(index, whole[:40], 0o666) }, // no whole record
-		func() error { return os.WriteFile(index, whole[:56], 0o666) }, // names bytes that are not there yet
+		func() error { return put(index, whole[:40]) }, // no whole record
+		func() error { return put(index, whole[:56]) }, // names bytes that are not there yet
 		func() error { return os.Remove(index) },
 		func() error { return os.Remove(path) },
-		func() error { return os.WriteFile(index, whole, 0o666) },
-		func() error { return os.WriteFile(path, pattern(29), 0o666) },
+		func() error { return put(index, whole) },
+		func() error { return put(path, pattern(29)) },
 	} {
 		if err := step(); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * pace.settle)
 	}
-	if err := os.WriteFile(path, pattern(30), 0o666); err != nil {
+	if err := put(path, pattern(30)); err != nil {
 		t.Fatal(err)
 	}
 	c := nextChange(t, told)

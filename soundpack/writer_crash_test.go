@@ -341,7 +341,7 @@ func sessionEdits(r *rand.Rand, now contents) []edit {
 	fresh := contents{{"new 1.wav", randomBody(r, 900)}, {"new 2.wav", randomBody(r, 900)}}
 	return []edit{
 		{add: fresh},
-		{replace: contents{{now[0].name, randomBody(r, 900)}}},
+		{replace: contents{{now[0].name, "another " + randomBody(r, 900)}}},
 		{remove: []string{now[0].name}},
 		{compact: true},
 		{add: fresh[:1], remove: []string{now[1].name}, compact: true},

@@ -38,8 +38,10 @@ func (b *bus) init(up *bus) {
 
 // NewBus makes a bus below another one. There can be 31 beside the master, and they stay as long as
 // the mixer. The error is ErrValue, or ErrFull.
-func (m *Mixer) NewBus(parent Bus) (Bus, error) {
-	d := &m.desk
+func (m *Mixer) NewBus(parent Bus) (Bus, error) { return m.newBus(parent) }
+
+func (c Commands) newBus(parent Bus) (Bus, error) {
+	d := &c.m.desk
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
@@ -51,7 +53,7 @@ func (m *Mixer) NewBus(parent Bus) (Bus, error) {
 		return 0, ErrFull
 	}
 	d.buses++
-	d.put(&command{op: opBus, voice: Voice(d.buses), n: [3]int64{int64(parent)}})
+	d.put(&command{op: opBus, at: c.at, order: c.order, voice: Voice(d.buses), n: [3]int64{int64(parent)}})
 	return d.buses, nil
 }
 
@@ -167,6 +169,7 @@ func (m *Mixer) treat(i int, c *command) {
 		b.init(&m.buses[c.n[0]])
 		m.made = i + 1
 		m.solo()
+		b.own = rest(b.own.to)
 	case opBusGain:
 		b.gain.start(c.gain[0], len(m.curve), Smooth, m.curve)
 	case opBusFade:

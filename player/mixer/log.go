@@ -248,7 +248,7 @@ func (p *Replay) send(l *line) error {
 		p.m.desk.knowGroup(*l.Group)
 		x.voice = Voice(*l.Group)
 	case x.op == opBus:
-		b, err := p.m.NewBus(Bus(x.n[0]))
+		b, err := c.newBus(Bus(x.n[0]))
 		if err == nil && b != *l.Bus {
 			err = fmt.Errorf("%w: bus %d is bus %d here", ErrValue, *l.Bus, b)
 		}

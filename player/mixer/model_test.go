@@ -61,7 +61,7 @@ type modelVoice struct {
 	step, by, goal int64       // 2^-32 frames a frame
 	steps          int         // until it is goal
 	begun, heard   bool
-	closed         bool
+	closed, doomed bool
 	paused, ending bool
 	over           bool
 	jump           int // frames of the dip done
@@ -167,6 +167,7 @@ func (m *model) fadeTo(v *modelVoice, f Fade) {
 	if f.Stop {
 		to, v.ending = 0, true
 		v.over = !v.heard || v.still()
+		v.doomed = v.paused
 	}
 	switch {
 	case !v.heard || v.still():
@@ -347,6 +348,7 @@ func (m *model) mix() (out [2]float64) {
 		if !v.still() {
 			m.check(v)
 		}
+		v.over = v.over || v.doomed && v.still()
 	}
 	m.handOver()
 	for _, v := range m.voices {

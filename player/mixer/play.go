@@ -8,6 +8,9 @@ func (m *Mixer) play(v *voice, sum []frame) (n int, on bool) {
 	}
 	for n < len(sum) {
 		if v.held() {
+			if v.doomed {
+				return n, false
+			}
 			return len(sum), true
 		}
 		if !v.turn(m) {

@@ -22,7 +22,7 @@ func (m *Mixer) queue(slot int, id Voice) {
 func (m *Mixer) playQueue(i, n int) (over bool) {
 	for at := 0; ; over = true {
 		v := &m.voices[m.list[i]]
-		if v.held() && !v.over {
+		if v.held() && !v.over && !v.doomed {
 			return over
 		}
 		k, on := m.play(v, v.house.input(n)[at:])

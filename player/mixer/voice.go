@@ -15,6 +15,7 @@ type voice struct {
 	paused bool // Pause was the last word
 	veiled bool // plays on unheard, for want of room
 	ending bool // over once fade is done
+	doomed bool // or once it stands still: it was stopped while it was being paused
 	over   bool
 	rank
 
@@ -141,6 +142,7 @@ func (v *voice) fadeTo(g float32, n int, shape Curve, curve []float32) {
 func (v *voice) stop(n int, shape Curve, curve []float32) {
 	v.ending = true
 	v.over = !v.heard || v.held()
+	v.doomed = v.paused || v.house.stopped
 	v.fadeTo(0, n, shape, curve)
 }
 

@@ -96,6 +96,30 @@ func TestStopUnheard(t *testing.T) {
 	}
 }
 
+// A stop ends a voice that is being paused, too, itself or its bus, however long its fade: once
+// paused it would stand still for ever.
+func TestStopWhilePausing(t *testing.T) {
+	for _, wait := range []int{0, 1, 100, 239, 240, 500} {
+		r := newRig(t, Config{})
+		b := r.bus(0)
+		p := tone(100, 48000, 1, 48000)
+		one, two := r.play(p, Params{}), r.play(p, Params{Bus: b})
+		r.mix(100)
+		r.ok(r.Pause(one))
+		r.ok(r.PauseBus(b, true))
+		r.mix(wait)
+		r.ok(r.Stop(one, 48000))
+		r.ok(r.Fade(two, Fade{Frames: 48000, Stop: true}))
+		x := r.mix(250)
+		if !r.State(one).Ended || !r.State(two).Ended {
+			t.Errorf("%d frames after the pause: %+v, %+v; want both ended", wait, r.State(one), r.State(two))
+		}
+		if step, _ := largestStep(x); step > 0.03 {
+			t.Errorf("%d frames after the pause: a step of %v", wait, step)
+		}
+	}
+}
+
 func TestSeek(t *testing.T) {
 	r := seconds(t)
 	id := r.play(count(9), Params{})
