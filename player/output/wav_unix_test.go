@@ -74,3 +74,14 @@ func TestWAVStuckPipe(t *testing.T) {
 		t.Errorf("the pipe was replaced: %v, %v", info, err)
 	}
 }
+
+// A named pipe without a reader is an error after a while, not a hang.
+func TestWAVPipeWithoutReader(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := CreateWAV(path, "wav", 8000, 1); err == nil || !strings.Contains(err.Error(), "nobody reads") {
+		t.Errorf("got %v", err)
+	}
+}

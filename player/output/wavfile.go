@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"syscall"
+	"time"
 )
 
 // A WAVFile is a WAV file that is being written. It appears under its name when Close has completed
@@ -123,6 +125,23 @@ type wavPlace struct {
 	access fs.FileMode  // of the file that is replaced, 0 = there is none
 }
 
+// pipeWait is how long a named pipe may be without a reader.
+const pipeWait = 5 * time.Second
+
+// openStream opens what only takes bytes in order. A named pipe that nobody reads would keep a plain
+// open waiting for ever: it is tried for a while, as reader and writer are often started together.
+func openStream(path string) (*os.File, error) {
+	for deadline := time.Now().Add(pipeWait); ; time.Sleep(20 * time.Millisecond) {
+		f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		if !errors.Is(err, syscall.ENXIO) {
+			return f, err
+		}
+		if time.Now().After(deadline) {
+			return nil, errors.New("nobody reads the pipe")
+		}
+	}
+}
+
 // openPlace opens path for writing. What is there already and is no plain file (a pipe, a device)
 // is written to as it stands, since replacing it would be a disaster.
 func openPlace(path string) (*wavPlace, error) {
@@ -134,7 +153,7 @@ func openPlace(path string) (*wavPlace, error) {
 	case err == nil && info.IsDir():
 		return nil, errors.New("is a directory")
 	case err == nil && !info.Mode().IsRegular():
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		f, err := openStream(path)
 		return &wavPlace{f: f}, bare(err)
 	}
 	w := &wavPlace{final: path}
