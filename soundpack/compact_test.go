@@ -294,8 +294,7 @@ func TestCompactNeedsOffsets(t *testing.T) {
 
 // Stopped at any block, or between two steps, compacting leaves a whole pack, and can be done again.
 func TestCompactCancelled(t *testing.T) {
-	r := newRand(t)
-	start, now := newExplorer(t).base(t, r)
+	start, now := holed(t)
 	for at := 0; ; at++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		n := 0

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/sndpak/sndpak/soundpack/internal/storage"
 )
@@ -157,17 +158,23 @@ func (c *creation) checkPlace() error {
 		case !c.Force:
 			return fmt.Errorf("%s is there already: %w", p, fs.ErrExist)
 		}
-		var rest []Source
-		for _, s := range c.sources {
-			if s.info != nil && os.SameFile(s.info, there) {
-				c.notice(s.Path, "left out: it is the pack itself")
-				continue
-			}
-			rest = append(rest, s)
-		}
-		c.sources = rest
+		c.leaveOut(there)
+	}
+	if lock, err := os.Stat(lockPath(c.data)); err == nil {
+		c.leaveOut(lock)
 	}
 	return nil
+}
+
+// leaveOut takes one of the pack's own files from the sources.
+func (c *creation) leaveOut(own fs.FileInfo) {
+	c.sources = slices.DeleteFunc(slices.Clone(c.sources), func(s Source) bool {
+		same := s.info != nil && os.SameFile(s.info, own)
+		if same {
+			c.notice(s.Path, "left out: it is the pack itself")
+		}
+		return same
+	})
 }
 
 // checkNames gives each record its name, and refuses names that cannot be used and those that could not

@@ -46,10 +46,10 @@ func (w *Writer) begin() (err error) {
 			return err
 		}
 	}
-	if err := w.sweep(); err != nil {
+	if err := w.load(index); err != nil {
 		return err
 	}
-	return w.load(index)
+	return w.sweep()
 }
 
 // let lets go of the data, so that the next operation begins anew: after a failure nothing that was
@@ -118,7 +118,8 @@ func (w *Writer) foundData() (storage.File, error) {
 }
 
 // sweep removes what a killed writer left under temporary names. Nobody else has them open for
-// writing, since the lock is held, and readers never look at them.
+// writing, since the lock is held, and readers never look at them. It comes after the index was found
+// good: beside a damaged pack such a file may be what somebody still wants.
 func (w *Writer) sweep() error {
 	for _, path := range []string{w.path, w.indexPath} {
 		dir, base := filepath.Split(path)
