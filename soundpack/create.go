@@ -98,6 +98,9 @@ func (c *creation) plan() (err error) {
 	if filepath.Clean(c.Index) == filepath.Clean(c.data) {
 		return fmt.Errorf("data and index have the same path: %w", fs.ErrInvalid)
 	}
+	if err := checkLockPath(c.data, c.Index); err != nil {
+		return err
+	}
 	if err := c.checkPlace(); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"time"
@@ -19,6 +20,14 @@ var ErrLocked = errors.New("locked by another writer")
 // somebody waited for it would be held by two.
 func lockPath(data string) string {
 	return strings.TrimSuffix(data, filepath.Ext(data)) + ".lock"
+}
+
+// checkLockPath refuses a pack one of whose files is where its lock would be.
+func checkLockPath(data, index string) error {
+	if l := filepath.Clean(lockPath(data)); l == filepath.Clean(data) || l == filepath.Clean(index) {
+		return fmt.Errorf("%s is the name of the pack's lock: %w", filepath.Base(l), fs.ErrInvalid)
+	}
+	return nil
 }
 
 // lockPoll is how often a writer that waits looks again: locks that a process loses by dying have no

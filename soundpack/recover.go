@@ -9,6 +9,7 @@ package soundpack
 // was appended but is not named by the index does not count.
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -128,7 +129,7 @@ func (w *Writer) sweep() error {
 			return err
 		}
 		for _, name := range names {
-			if strings.HasPrefix(name, base+".") && strings.HasSuffix(name, tempSuffix) {
+			if ownTemp(base, name) {
 				if err := w.fs.Remove(filepath.Join(dir, name)); err != nil {
 					return fmt.Errorf("left by a writer that was killed: %w", err)
 				}
@@ -136,6 +137,18 @@ func (w *Writer) sweep() error {
 		}
 	}
 	return nil
+}
+
+// ownTemp tells whether a file has one of the names that this package gives to what is not in place
+// yet, beside a file called base: nobody else's backup is touched.
+func ownTemp(base, name string) bool {
+	mark, ok := strings.CutPrefix(name, base)
+	if !ok || mark == tempSuffix {
+		return ok
+	}
+	mark = strings.TrimSuffix(strings.TrimPrefix(mark, ".old"), tempSuffix)
+	_, err := hex.DecodeString(strings.TrimPrefix(mark, "."))
+	return err == nil && len(mark) == 9 && mark[0] == '.' && strings.HasSuffix(name, tempSuffix)
 }
 
 // load reads the index. A writer does not build on one that is damaged as a whole: it would write

@@ -115,8 +115,10 @@ func (w *Writer) resolve(path string) (err error) {
 	if w.path, err = w.fs.Resolve(path); err != nil {
 		return err
 	}
-	w.indexPath, err = w.fs.Resolve(w.indexPath)
-	return err
+	if w.indexPath, err = w.fs.Resolve(w.indexPath); err != nil {
+		return err
+	}
+	return checkLockPath(w.path, w.indexPath)
 }
 
 // take takes the lock and begins. It looks for the data first, so that a wrong path does not leave a

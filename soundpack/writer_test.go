@@ -352,7 +352,7 @@ func TestWriterTwoFolders(t *testing.T) {
 	f := crashsim.New()
 	opt := &WriterOptions{Create: true, Plain: true, Index: "e/other.inx", storage: f, pause: noPause}
 	for k := range 3 {
-		f.Put("e/other.inx.left.tmp", []byte("x"))
+		f.Put("e/other.inx.0123abcd.tmp", []byte("x"))
 		w, err := Edit(t.Context(), simData, opt)
 		must(t, err)
 		must(t, w.Add(source(fmt.Sprint(k), []byte("body"))))

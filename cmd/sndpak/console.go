@@ -53,7 +53,7 @@ start on. Keys are read from a pipe too, and there lines such as "seek 1.5".`,
 			restore := rawTerminal(cmd)
 			defer restore()
 			err = console.Run(cmd.Context(), console.Config{
-				Player: p, Names: names, In: cmd.InOrStdin(), Out: cmd.OutOrStdout(),
+				Player: p, Names: names, In: cmd.InOrStdin(), Out: textOut(cmd),
 				Live: isRaw(cmd), Hold: file,
 			})
 			return errors.Join(err, p.Close())

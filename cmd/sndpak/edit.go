@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/sndpak/sndpak/soundpack"
 	"github.com/spf13/cobra"
@@ -165,21 +166,20 @@ func changeFacts(c *soundpack.Change) (f facts) {
 	f.names("added", c.Added)
 	f.names("changed", c.Changed)
 	f.names("removed", c.Removed)
-	renamed, text := [][2]string{}, ""
+	renamed, text := [][2]string{}, []string{}
 	for _, r := range c.Renamed {
 		renamed = append(renamed, [2]string{r[0].Name, r[1].Name})
-		text += r[0].Name + " -> " + r[1].Name + "\n"
+		text = append(text, r[0].Name+" -> "+r[1].Name)
 	}
-	f.add("renamed", renamed, "%s", text)
+	f.add("renamed", renamed, "%s", strings.Join(text, "\n"))
 	f.add("bytes", c.Bytes, "%d to move", c.Bytes)
 	return f
 }
 
 func (f *facts) names(key string, entries []soundpack.Entry) {
-	names, text := []string{}, ""
+	names := []string{}
 	for _, e := range entries {
 		names = append(names, e.Name)
-		text += e.Name + "\n"
 	}
-	f.add(key, names, "%s", text)
+	f.add(key, names, "%s", strings.Join(names, "\n"))
 }

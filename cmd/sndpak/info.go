@@ -153,7 +153,7 @@ func soundInfo(cmd *cobra.Command, src *sounds, name string) (facts, error) {
 	defer s.Close()
 	report, err := decode.Inspect(cmd.Context(), s.Stream)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", s.title, err)
 	}
 	f.sound(s.Info())
 	f.heard(report)

@@ -89,7 +89,7 @@ func listText(w io.Writer, p *soundpack.Pack) error {
 		} else {
 			what = fmt.Sprintf("%9s  %s", "-", what)
 		}
-		if _, err := fmt.Fprintf(w, "%-20s %10d  %s\n", oneLine(l.Name), l.Size, what); err != nil {
+		if _, err := fmt.Fprintf(w, "%-20s %10d  %s\n", oneLine(l.Name), l.Size, oneLine(what)); err != nil {
 			return err
 		}
 	}
@@ -136,7 +136,7 @@ func lookAt(p *soundpack.Pack, from, to int) []listed {
 // look notes what the pack knows of an entry as a sound, or opens it and notes what it finds.
 func look(p *soundpack.Pack, e soundpack.Entry) listed {
 	l := listed{Name: e.Name, Key: e.Key(), Offset: e.Offset, Size: e.Size}
-	if f, ok := p.Facts(e); ok && f.Format != "" && f.Frames > 0 && f.Rate > 0 {
+	if f, ok := p.Facts(e); ok && f.Format != "" && f.Frames > 0 && f.Rate > 0 && f.Rate < 1<<20 && f.Channels > 0 && f.Channels <= 8 {
 		l.tell(f.Format, f.Encoding, f.Frames, f.Rate, f.Channels)
 		if f.Loop[1] > 0 {
 			l.Loop = &f.Loop

@@ -40,7 +40,7 @@ type screen struct {
 }
 
 func newScreen(cmd *cobra.Command, src *sounds) *screen {
-	s := &screen{src: src, out: cmd.OutOrStdout()}
+	s := &screen{src: src, out: textOut(cmd)}
 	in, inOK := cmd.InOrStdin().(*os.File)
 	out, outOK := cmd.ErrOrStderr().(*os.File)
 	if !inOK || !outOK || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {
@@ -56,6 +56,15 @@ func newScreen(cmd *cobra.Command, src *sounds) *screen {
 	s.tick = s.ticker.C
 	s.keys = readKeys(in)
 	return s
+}
+
+// textOut is where a command that plays writes its lines: standard output, or standard error where
+// the sound itself goes there.
+func textOut(cmd *cobra.Command) io.Writer {
+	if f := cmd.Flags().Lookup("output"); f != nil && strings.HasPrefix(f.Value.String(), "wav") && strings.HasSuffix(f.Value.String(), ":-") {
+		return cmd.ErrOrStderr()
+	}
+	return cmd.OutOrStdout()
 }
 
 // readKeys reads a terminal in raw mode for as long as the program lives: a read of a terminal

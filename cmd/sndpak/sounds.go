@@ -53,6 +53,9 @@ func (s *sounds) mount(arg string, opt *soundpack.Options) (bool, error) {
 		s.add(arg, os.DirFS(arg))
 		return true, nil
 	}
+	if opt.Index == "" && extensions[strings.ToLower(filepath.Ext(arg))] != nil && soundFault(arg) == nil {
+		return false, nil // a sound, even where a pack of the same stem lies beside it
+	}
 	pack, err := soundpack.Open(arg, opt)
 	if err == nil {
 		s.add(arg, pack)
@@ -66,7 +69,7 @@ func (s *sounds) mount(arg string, opt *soundpack.Options) (bool, error) {
 		}
 		return false, nil
 	}
-	if opt.Index == "" {
+	if opt.Index == "" && !errors.Is(err, errors.ErrUnsupported) {
 		fault := soundFault(arg)
 		if fault == nil || extensions[strings.ToLower(filepath.Ext(arg))] != nil && !isMissing(fault) {
 			return false, nil // if it does not play, its own fault says why

@@ -60,7 +60,9 @@ func printReport(cmd *cobra.Command, r *soundpack.Report, asJSON bool) error {
 		for _, f := range r.Findings {
 			fmt.Fprintf(w, "%s: %s\n", severityName(f.Severity), oneLine(f.String()))
 		}
-		fmt.Fprintf(w, "%s: %d entries, %d errors, %d warnings\n", oneLine(r.Pack), r.Entries, r.Errors, r.Warnings)
+		if _, err := fmt.Fprintf(w, "%s: %d entries, %d errors, %d warnings\n", oneLine(r.Pack), r.Entries, r.Errors, r.Warnings); err != nil {
+			return err
+		}
 	}
 	if r.Damaged() {
 		return damagedError{fmt.Errorf("%s: %d errors", r.Pack, r.Errors)}

@@ -129,7 +129,7 @@ func TestFeedHostile(t *testing.T) {
 
 	r = seconds(t)
 	r.feed(liar{frames: -5}, Params{})
-	r.feed(liar{frames: 1 << 40}, Params{})
+	r.feed(liar{frames: math.MaxInt}, Params{})
 	r.want("lengths out of range", 7, 7, 7)
 
 	for i, err := range []error{

@@ -13,7 +13,7 @@ func FuzzCommands(f *testing.F) {
 	f.Add([]byte("\x00\x10\x00\x20\x05\x80\xff\x00\x40\x09\x33\x00\x01\x0a\xc8\x00\x02\x0b\x11\x01\x03"))
 	seed := make([]byte, 0, 400)
 	for i := range 100 {
-		seed = binary.LittleEndian.AppendUint32(seed, uint32(i*2654435761))
+		seed = binary.LittleEndian.AppendUint32(seed, uint32(i)*2654435761)
 	}
 	f.Add(seed)
 	sounds := []*PCM{noise16(1, 1, 300), noise16(2, 2, 50), float(noise16(3, 1, 1000)), count(1), {Channels: 2, F32: []float32{float32(math.NaN()), 3e38, 1, 2}}}

@@ -26,6 +26,7 @@ package mixer
 
 import (
 	"errors"
+	"math"
 	"sync/atomic"
 )
 
@@ -139,10 +140,9 @@ func (m *Mixer) Time() int64 { return m.time.Load() }
 // own at that.
 func (m *Mixer) Mix(block []float32) {
 	m.notes = m.desk.notes.Load()
-	m.carryOut()
 	m.receive()
 	for out := block; len(out) >= 2; {
-		m.carryOut()
+		m.carryOut(math.MaxInt64)
 		ahead := int64(m.limiter.look()) - (m.now - m.given) // frames to mix before any is given
 		n := m.cutBuses(m.veil(m.plan.cut(m.now, min(len(out)/2+int(ahead), maxChunk))))
 		frames := m.mixChunk(n)

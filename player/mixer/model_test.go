@@ -154,7 +154,7 @@ func (m *model) setPaused(v *modelVoice, paused bool) {
 	if paused {
 		to = 0
 	}
-	if !v.heard || !paused && v.still() && v.pos == 0 {
+	if !v.heard || !paused && v.still() && v.pos == 0 && v.frac == 0 {
 		v.gate = modelMove{to: to}
 	} else if v.gate.to != to {
 		v.gate.start(to, m.ramp, Smooth)

@@ -1,16 +1,21 @@
 package mixer
 
 import (
+	"errors"
+	"io"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/gopxl/beep/v2"
 )
 
 // Ten goroutines start, steer and watch voices while one mixes. What they do is checked for sense
 // only: a snapshot never mixes two moments, a voice that was stopped ends, and every end is told.
 func TestTenGoroutines(t *testing.T) {
-	m := New(Config{Rate: 8000, Voices: 64, Queue: 256})
+	m := New(Config{Rate: 8000, Voices: 64, Queue: 256, Heard: 20, Limiter: true})
+	m.Record(1 << 10)
 	sounds := []*PCM{noise16(1, 1, 500), noise16(2, 2, 3000), float(noise16(3, 1, 2000)), float(noise16(4, 2, 100))}
 	var started, told atomic.Int64
 	var done atomic.Bool
@@ -25,6 +30,10 @@ func TestTenGoroutines(t *testing.T) {
 		var ends [16]Voice
 		for !done.Load() {
 			told.Add(int64(m.Ended(ends[:])))
+			if err := m.WriteLog(io.Discard); err != nil && !errors.Is(err, ErrFull) {
+				t.Error(err)
+			}
+			m.Meter(1)
 		}
 	})
 	for g := range uint64(10) {
@@ -46,9 +55,11 @@ func TestTenGoroutines(t *testing.T) {
 // commandAway is one of the goroutines; it returns how many voices it has started.
 func commandAway(t *testing.T, m *Mixer, rnd *rand.Rand, sounds []*PCM) (started int64) {
 	var mine []Voice
+	bus, _ := m.NewBus(0)
+	group, _ := m.NewGroup(Limit{Voices: 5, Steal: true})
 	for range 1000 {
 		if rnd.IntN(4) == 0 || len(mine) == 0 {
-			v, err := m.PlayPCM(sounds[rnd.IntN(len(sounds))], Params{Gain: -10, At: m.Time() + rnd.Int64N(300), Start: rnd.Int64N(50), After: Voice(rnd.Uint64N(2)) * last(mine)})
+			v, err := m.PlayPCM(sounds[rnd.IntN(len(sounds))], Params{Gain: -10, At: m.Time() + rnd.Int64N(300), Start: rnd.Int64N(50), After: Voice(rnd.Uint64N(2)) * last(mine), Bus: bus, Groups: [2]Group{group}})
 			if err == nil {
 				mine = append(mine, v)
 				started++
@@ -56,7 +67,7 @@ func commandAway(t *testing.T, m *Mixer, rnd *rand.Rand, sounds []*PCM) (started
 			continue
 		}
 		v := mine[rnd.IntN(len(mine))]
-		switch rnd.IntN(10) {
+		switch rnd.IntN(14) {
 		case 0:
 			m.SetGain(v, -rnd.Float64()*20)
 		case 1:
@@ -74,6 +85,17 @@ func commandAway(t *testing.T, m *Mixer, rnd *rand.Rand, sounds []*PCM) (started
 			m.SetPitch(v, 0.1+rnd.Float64())
 		case 7:
 			m.Fade(v, Fade{Gain: -rnd.Float64(), Frames: rnd.IntN(500), Curve: Curve(rnd.IntN(4))})
+		case 8:
+			m.SetBusGain(bus, -rnd.Float64())
+			m.PauseBus(bus, true)
+			m.PauseBus(bus, false)
+		case 9:
+			m.SetDuck(bus, &Duck{By: bus, Threshold: -1, Depth: -1})
+		case 10:
+			m.SetEffect(bus, func(in beep.Streamer) beep.Streamer { return in })
+		case 11:
+			m.MeterBus(bus, true)
+			m.SetLimit(group, Limit{Voices: 1 + rnd.IntN(9), Steal: true})
 		default:
 			if s := m.State(v); s.Ended && (s.Playing || s.Paused || s.Waiting || s.Position != 0) || s.Playing && s.Paused || s.Position > 3000 {
 				t.Errorf("a state that cannot be: %+v", s)

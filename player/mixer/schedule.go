@@ -63,16 +63,17 @@ func (m *Mixer) receive() {
 		c := cmds.at(i)
 		if c.at > m.now {
 			m.plan.push(c)
-		} else {
-			m.do(c)
+			continue
 		}
+		m.carryOut(c.order)
+		m.do(c)
 	}
 	cmds.head.Store(end)
 }
 
-// carryOut does what is planned for now.
-func (m *Mixer) carryOut() {
-	for len(m.plan) > 0 && m.plan[0].at <= m.now {
+// carryOut does what is planned for now and was given before the command of an order.
+func (m *Mixer) carryOut(order int64) {
+	for len(m.plan) > 0 && m.plan[0].at <= m.now && m.plan[0].order < order {
 		c := m.plan.pop()
 		m.do(&c)
 	}

@@ -100,7 +100,7 @@ func (v *voice) turnTo(curve []float32) {
 }
 
 func (v *voice) setPaused(paused bool, curve []float32) {
-	if v.held() && v.at.pos == 0 && !v.veiled {
+	if v.held() && v.at.pos == 0 && v.at.frac == 0 && !v.veiled {
 		v.gate = rest(1) // it starts with its first frame, and attacks stay sharp
 	}
 	v.paused = paused

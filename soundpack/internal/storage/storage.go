@@ -138,7 +138,12 @@ func (OS) Space(dir string) (Space, error) { return space(dir) }
 
 // Lock is flock(2) or what the system has like it. The holder's number stands behind the first byte,
 // since on Windows that byte is what is locked, and nobody else can read it.
+//
+// A file of that name that is no such lock, or a link, is somebody else's, and left alone.
 func (OS) Lock(path string) (func() error, error) {
+	if foreign(path) {
+		return nil, &fs.PathError{Op: "lock", Path: path, Err: errors.New("the file is there, and no lock of a pack")}
+	}
 	lock := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o666))
 	ok, err := lock.TryLock()
 	if err != nil {
@@ -153,6 +158,24 @@ func (OS) Lock(path string) (func() error, error) {
 		setHolder(path, "")
 		return lock.Unlock()
 	}, nil
+}
+
+// foreign tells whether a file is there that holds more than a lock may: a byte and a number.
+func foreign(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return false
+	}
+	if !info.Mode().IsRegular() || info.Size() > 16 {
+		return true
+	}
+	b, err := os.ReadFile(path)
+	if err != nil || len(b) == 0 {
+		return false // held, on Windows; or free
+	}
+	text := strings.TrimSpace(string(b[1:]))
+	_, err = strconv.Atoi(text)
+	return b[0] != 0 || text != "" && err != nil
 }
 
 func setHolder(path, text string) {
