@@ -178,7 +178,7 @@ func loop(val string, to *[2]int64) bool {
 // changed drops what was told of bytes that the entry no longer has. The full name and what is not
 // understood stay: that may be what a person wrote.
 func (n *note) changed() {
-	kept := n.extra[:0:0]
+	var kept []member
 	for _, m := range n.extra {
 		if !noteKey(m.key) {
 			kept = append(kept, m)

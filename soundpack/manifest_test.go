@@ -542,6 +542,7 @@ func FuzzManifest(f *testing.F) {
 		f.Add(fmt.Sprintf(`{"sndpak":1,"x":[],"entries":[{"entry":%q,"back":%d,"size":%d,"name":"n/%d.wav","loop":[0,%d],"y":{"z":null}}]}`, e.Raw(), off-e.Offset, e.Size, e.Index, e.Index))
 		seeds++
 	}
+	f.Add(`{"entries":[{"entry":"short.wav","name":{}}]}`) // a member of the wrong kind in a line that does not fit
 	if seeds < 2 {
 		f.Fatal("no seeds")
 	}
