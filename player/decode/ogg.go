@@ -256,9 +256,8 @@ func (o *oggReader) walk(from int64, f func(*oggPage) bool) error {
 		if ok && o.page.flags&oggFirst != 0 {
 			ok, err = o.whole(at)
 		}
-		if !ok && err == nil { // rubbish, or the length of the page before was wrong
-			o.at = before + 1
-			err = o.next()
+		if !ok && err == nil {
+			err = o.resume(before, at)
 		}
 		switch {
 		case err == io.EOF:
@@ -270,6 +269,22 @@ func (o *oggReader) walk(from int64, f func(*oggPage) bool) error {
 		}
 		before = o.page.off
 	}
+}
+
+// resume finds the next page where none begins at an offset that the page before told. Either
+// rubbish is there, or that page's length is wrong and the next one begins within it.
+func (o *oggReader) resume(before, at int64) error {
+	if before < at-1 {
+		ok, err := o.whole(before)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			at = before + 1
+		}
+	}
+	o.at = at
+	return o.next()
 }
 
 // oggTables are the CRC of one byte followed by 0 to 7 zero bytes, so that eight bytes are taken

@@ -48,6 +48,7 @@ func demuxFLAC(r io.ReaderAt, size int64) (io.ReaderAt, int64, error) {
 		}
 		if p.serial == first.serial {
 			head := int64(oggFixed + len(p.segments))
+			d.cut(p.off)
 			d.add(p.off+head, p.len-head)
 		}
 		return true
@@ -72,6 +73,13 @@ func (d *oggBodies) add(off, n int64) {
 		d.at, d.off = append(d.at, d.size), append(d.off, off)
 		d.size += n
 	}
+}
+
+// cut ends the last body at off, where it runs into the page that begins there: its length was
+// wrong.
+func (d *oggBodies) cut(off int64) {
+	last := len(d.at) - 1
+	d.size = d.at[last] + max(0, min(d.size-d.at[last], off-d.off[last]))
 }
 
 // ReadAt implements io.ReaderAt.

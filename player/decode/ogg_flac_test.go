@@ -107,6 +107,29 @@ func TestOggFLACOfEncoders(t *testing.T) {
 	}
 }
 
+// TestOggFLACOverlap has pages whose length is wrong, so that the next one begins within them, and a
+// page that holds another, with rubbish behind it.
+func TestOggFLACOverlap(t *testing.T) {
+	data := oggCase(t, "o12.ogg")
+	want := flacByPages(t, data)
+	pages := testPages(t, data)
+	long := pages[1].bytes()
+	long[oggFixed] = 255
+	lying := slices.Concat(pages[0].bytes(), long, joinPages(pages[2:]...))
+	if got := demuxed(t, lying); !bytes.Equal(got, want) {
+		t.Errorf("a length too large: %d bytes, want %d", len(got), len(want))
+	}
+	inner := packPage(0, 9, pages[0].serial, 9, []byte("a page within")).bytes()
+	nested := slices.Concat(pages[0].bytes(), packPage(0, 0, pages[0].serial, 1, inner).bytes(), make([]byte, 50), joinPages(pages[2:]...))
+	want = slices.Concat(pages[0].body[oggFLACHead:], inner)
+	for _, p := range pages[2:] {
+		want = append(want, p.body...)
+	}
+	if got := demuxed(t, nested); !bytes.Equal(got, want) {
+		t.Errorf("a page within a page: %d bytes, want %d", len(got), len(want))
+	}
+}
+
 // TestOggFLACDamage has pages cut off, lost, between rubbish and beside others.
 func TestOggFLACDamage(t *testing.T) {
 	data := oggCase(t, "o12.ogg")
