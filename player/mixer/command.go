@@ -49,6 +49,7 @@ type Params struct {
 	Length int64   // frames to play in all, the last 5 ms fading out; 0 = to the end of the sound
 	FadeIn int     // frames; 0 = 5 ms where Start > 0, else none
 	Curve  Curve   // of the fade-in
+	Faded  float64 // dB, what the fade stands at, or a fade-in leads to; see Commands.Fade
 	Pitch  float64 // how fast the sound goes by, 1/64 to 64; 2 = an octave up, 0 = 1
 	Paused bool    // stand at the first frame until Resume
 
@@ -58,6 +59,8 @@ type Params struct {
 	// room from other voices nor is refused. If the voice named has ended already it is as if none
 	// were named.
 	After Voice
+	// Heir puts the voice directly behind After instead, ahead of those that are queued there.
+	Heir bool
 
 	Bus       Bus      // where it plays; 0 = the master
 	Groups    [2]Group // that limit the voice, beside that of all voices
@@ -133,8 +136,10 @@ type setup struct {
 	start, length int64
 	fadeIn        int
 	curve         Curve
+	faded         float32
 	step          int64
 	after         Voice
+	heir          bool
 	bus           Bus
 	rank
 }
@@ -254,6 +259,9 @@ func (m *Mixer) start(s *setup, p *Params) (id Voice, err error) {
 	if s.level, err = amplitude(p.Gain); err != nil {
 		return 0, err
 	}
+	if s.faded, err = amplitude(p.Faded); err != nil {
+		return 0, err
+	}
 	if s.law, err = panLaw(p.Pan); err != nil {
 		return 0, err
 	}
@@ -264,7 +272,8 @@ func (m *Mixer) start(s *setup, p *Params) (id Voice, err error) {
 		s.loop = *p.Loop
 	}
 	s.start, s.length, s.fadeIn, s.curve = p.Start, p.Length, p.FadeIn, p.Curve
-	s.paused, s.after, s.bus, s.rank = p.Paused, p.After, p.Bus, rank{p.Groups, p.Priority, p.Protected}
+	s.paused, s.after, s.heir = p.Paused, p.After, p.Heir
+	s.bus, s.rank = p.Bus, rank{p.Groups, p.Priority, p.Protected}
 	if s.fadeIn == 0 && s.start > 0 {
 		s.fadeIn = len(m.curve)
 	}

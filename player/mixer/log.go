@@ -57,9 +57,11 @@ type startLine struct {
 	Length    int64      `json:"length,omitempty"`
 	FadeIn    int        `json:"fadein,omitempty"`
 	Curve     Curve      `json:"curve,omitempty"`
-	Step      int64      `json:"step"` // 2^-32 frames a frame
+	Faded     *float32   `json:"faded,omitempty"` // nil = 1
+	Step      int64      `json:"step"`            // 2^-32 frames a frame
 	Paused    bool       `json:"paused,omitempty"`
 	After     uint64     `json:"after,omitempty"`
+	Heir      bool       `json:"heir,omitempty"`
 	Bus       Bus        `json:"bus,omitempty"`
 	Groups    [2]Group   `json:"groups"`
 	Priority  int8       `json:"priority,omitempty"`
@@ -153,11 +155,14 @@ func (n *note) line() *line {
 func (s *setup) line(at int64) *startLine {
 	l := &startLine{
 		Sound: s.name(), Feed: s.feed != nil, At: at, Level: s.level, Law: s.law, From: s.start, Length: s.length, FadeIn: s.fadeIn,
-		Curve: s.curve, Step: s.step, Paused: s.paused, After: s.after.number(), Bus: s.bus, Groups: s.groups, Priority: s.priority,
+		Curve: s.curve, Step: s.step, Paused: s.paused, After: s.after.number(), Heir: s.heir, Bus: s.bus, Groups: s.groups, Priority: s.priority,
 		Protected: s.protected,
 	}
 	if s.loops {
 		l.Loop = &s.loop
+	}
+	if s.faded != 1 {
+		l.Faded = &s.faded
 	}
 	return l
 }
@@ -274,10 +279,13 @@ func (p *Replay) start(l *line) error {
 	o := l.Start
 	s := &setup{
 		level: o.Level, law: o.Law, loops: o.Loop != nil, paused: o.Paused, start: o.From, length: o.Length,
-		fadeIn: o.FadeIn, curve: o.Curve, step: o.Step, after: p.voices[o.After], bus: o.Bus, rank: rank{o.Groups, o.Priority, o.Protected},
+		fadeIn: o.FadeIn, curve: o.Curve, faded: 1, step: o.Step, after: p.voices[o.After], heir: o.Heir, bus: o.Bus, rank: rank{o.Groups, o.Priority, o.Protected},
 	}
 	if s.loops {
 		s.loop = *o.Loop
+	}
+	if o.Faded != nil {
+		s.faded = *o.Faded
 	}
 	var err error
 	if s.pcm, s.feed, err = p.open(o.Sound); err != nil {
@@ -343,6 +351,9 @@ func (s *startLine) check() error {
 	law := command{gain: s.Law, op: opGain}
 	level := command{gain: frame{s.Level, 0}, op: opGain}
 	pitch := command{n: [3]int64{s.Step}, op: opPitch}
+	if s.Faded != nil {
+		level.gain[1] = *s.Faded
+	}
 	if !law.sane() || !level.sane() || !pitch.sane() {
 		return errLine
 	}

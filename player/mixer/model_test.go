@@ -195,7 +195,7 @@ func (m *model) seek(v *modelVoice, frame int) {
 	switch {
 	case !v.heard:
 		if frame > 0 && !v.fade.moving() {
-			v.fade = modelMove{0, 1, 0, m.ramp, Smooth}
+			v.fade = modelMove{0, v.fade.to, 0, m.ramp, Smooth}
 		}
 	case v.still() || m.half == 0:
 		v.jumping, v.away = false, false

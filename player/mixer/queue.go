@@ -3,17 +3,21 @@ package mixer
 // Queues of voices that follow one another without a gap. A voice that waits in a queue is not
 // begun and knows the one before it.
 
-// queue puts the voice of a slot behind the last one of the queue that id is in, if that still is.
-func (m *Mixer) queue(slot int, id Voice) {
+// queue puts the voice of a slot behind the last one of the queue that id is in, if that still is, or
+// as an heir right behind id.
+func (m *Mixer) queue(slot int, id Voice, heir bool) {
 	p := m.voice(id)
 	if p == nil {
 		return
 	}
-	for p.next != 0 {
+	for p.next != 0 && !heir {
 		p = &m.voices[p.next-1]
 	}
 	v := &m.voices[slot]
-	v.prev = int32(p.id.slot()) + 1
+	v.prev, v.next = int32(p.id.slot())+1, p.next
+	if p.next != 0 {
+		m.voices[p.next-1].prev = int32(slot) + 1
+	}
 	p.next = int32(slot) + 1
 }
 

@@ -173,3 +173,21 @@ func TestFadeToLevel(t *testing.T) {
 		}
 	}
 }
+
+// An heir goes between a voice and those that are queued behind it.
+func TestQueueHeir(t *testing.T) {
+	r := seconds(t)
+	a := r.play(count(5), Params{})
+	r.play(count(2), Params{After: a, Gain: 20})
+	b := r.play(count(3), Params{After: a, Heir: true, Gain: 40})
+	r.want("plays", 1, 2)
+	r.ok(r.At(4).Stop(a, 1))
+	r.want("the heir follows the stop, and the queue the heir", 3, 4, 0, 100, 200, 300, 10, 20, 0)
+	if !r.State(b).Ended {
+		t.Error("the heir lives")
+	}
+	r.play(count(2), Params{Faded: 20})
+	r.want("faded from the start", 10, 20, 0)
+	r.play(count(4), Params{Faded: 20, FadeIn: 2, Curve: Linear})
+	r.want("faded in to there", 5, 20, 30, 40, 0)
+}

@@ -90,7 +90,7 @@ func (m *Mixer) enter(c *command) {
 	m.note(c, s, nil)
 	m.voices[slot].enter(id, s, m.curve)
 	m.voices[slot].house = &m.buses[s.bus]
-	m.queue(slot, s.after)
+	m.queue(slot, s.after, s.heir)
 	*s = setup{}
 	m.list = append(m.list, int32(slot))
 	m.started = id.number()

@@ -22,6 +22,7 @@ type Stats struct {
 	Time      int64 // frames given
 	Voices    int   // that are not over, waiting and paused ones included
 	Peak      int   // most of them at a time
+	Unheard   int   // of Voices, those that play on unheard for want of room
 	Underruns int64 // of all feeds
 	LostEnds  int64 // end notices that nobody took in time
 	Stolen    int64 // voices that were ended to make room
@@ -102,6 +103,7 @@ func (m *Mixer) publish() {
 	s.started, s.last = m.started, m.last
 	s.voices = s.voices[:len(m.list)]
 	underruns := m.stats.Underruns
+	m.stats.Unheard = 0
 	for i := range m.made {
 		s.meters[i] = m.buses[i].meter.read()
 	}
@@ -114,6 +116,9 @@ func (m *Mixer) publish() {
 			Position: v.at.pos, Loops: v.at.loops, Underruns: v.flow.underruns,
 		}}
 		underruns += v.flow.underruns
+		if v.veiled {
+			m.stats.Unheard++
+		}
 	}
 	s.stats = m.stats
 	s.stats.Underruns = underruns

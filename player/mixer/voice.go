@@ -56,7 +56,7 @@ type jump struct {
 func (v *voice) enter(id Voice, s *setup, curve []float32) {
 	*v = voice{
 		id: id, pcm: s.pcm, feed: s.feed, paused: s.paused, at: cursor{pos: s.start}, left: s.length,
-		level: s.level, law: s.law, gain: restAt(scaled(s.law, s.level)), fade: rest(1), gate: rest(1),
+		level: s.level, law: s.law, gain: restAt(scaled(s.law, s.level)), fade: rest(s.faded), gate: rest(1),
 		speed: restSpeed(s.step), rank: s.rank,
 	}
 	if s.length == 0 {
@@ -84,8 +84,9 @@ func (v *voice) held() bool {
 // fadeIn has the voice rise from silence within n frames.
 func (v *voice) fadeIn(n int, shape Curve, curve []float32) {
 	if n > 0 {
+		to := v.fade.to
 		v.fade = rest(0)
-		v.fade.start(1, n, shape, curve)
+		v.fade.start(to, n, shape, curve)
 	}
 }
 
