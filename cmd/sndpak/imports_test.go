@@ -14,8 +14,9 @@ const module = "github.com/sndpak/sndpak/"
 // stands behind it and nothing else. The command is where everything is put together, so it may
 // reach whatever its own arrows lead to.
 var arrows = map[string][]string{
-	"cmd/sndpak":                          {"cmd/sndpak/internal/console", "player", "player/decode", "player/output", "player/mixer", "soundpack"},
-	"cmd/sndpak/internal/console":         {"player"},
+	"cmd/sndpak":                          {"cmd/sndpak/internal/console", "cmd/sndpak/internal/waveform", "player", "player/decode", "player/output", "player/mixer", "soundpack"},
+	"cmd/sndpak/internal/console":         {"cmd/sndpak/internal/waveform", "player"},
+	"cmd/sndpak/internal/waveform":        {"player/decode", "player/mixer"},
 	"soundpack":                           {"soundpack/internal/storage"},
 	"soundpack/internal/storage":          {},
 	"soundpack/internal/storage/crashsim": {"soundpack/internal/storage"}, // for tests alone: a file layer that fails and crashes

@@ -114,3 +114,32 @@ func (f *fold) mix(dst, src []float32) {
 		dst[2*i], dst[2*i+1] = l, r
 	}
 }
+
+// Fold returns a function that makes interleaved frames of this sound, as Stream.ReadFloat32 gives them,
+// stereo as Stream.ReadStereo does. What it returns is the block itself where that is stereo already, and
+// otherwise stands only until the next call.
+func (in Info) Fold() func(block []float32) []float32 {
+	var out []float32
+	f := newFold(in)
+	return func(block []float32) []float32 {
+		switch {
+		case in.Channels == 2:
+			return block
+		case in.Channels < 1:
+			return nil
+		}
+		if n := len(block) / in.Channels * 2; cap(out) < n {
+			out = make([]float32, n)
+		} else {
+			out = out[:n]
+		}
+		if f != nil {
+			f.mix(out, block)
+			return out
+		}
+		for i, v := range block {
+			out[2*i], out[2*i+1] = v, v
+		}
+		return out
+	}
+}

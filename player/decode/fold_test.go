@@ -63,3 +63,25 @@ func TestFold(t *testing.T) {
 		}
 	}
 }
+
+// Info.Fold gives what ReadStereo gives.
+func TestFoldIsReadStereo(t *testing.T) {
+	for _, ch := range []int{1, 2, 3, 6} {
+		b := wavSpec{ch: ch, bits: 16, data: le16(tone(ch, 500)...)}.bytes()
+		want := make([]float32, 1000)
+		if n, err := openBytes(t, b).ReadStereo(want); n != 500 || err != nil {
+			t.Fatal(n, err)
+		}
+		s := openBytes(t, b)
+		fold := s.Info().Fold()
+		var got []float32
+		for block := make([]float32, 77*ch); ; {
+			n, err := s.ReadFloat32(block)
+			if err != nil {
+				break
+			}
+			got = append(got, fold(block[:n*ch])...)
+		}
+		same(t, "folded", got, want)
+	}
+}

@@ -42,7 +42,10 @@ type Seam struct {
 // Inspect decodes all of s, from its start, and reports. On an error, which is that of the decoder,
 // of the context, or a checksum in the file that does not match the samples, the report tells of
 // what came before. s stands at its end afterwards.
-func Inspect(ctx context.Context, s *Stream) (Report, error) {
+//
+// Each of also is shown every block on the way, interleaved frames of as many channels as Info tells, so
+// that more can be measured without decoding twice; the block is only lent.
+func Inspect(ctx context.Context, s *Stream, also ...func(block []float32)) (Report, error) {
 	in := s.Info()
 	r := Report{Claimed: in.Frames}
 	if err := s.Seek(0); err != nil {
@@ -53,6 +56,7 @@ func Inspect(ctx context.Context, s *Stream) (Report, error) {
 		sum.startSum()
 	}
 	m := newMeter(in)
+	m.also = also
 	err := m.run(ctx, s)
 	if err == nil && summed {
 		err = guard("checksum", sum.checkSum)
@@ -75,6 +79,7 @@ type meter struct {
 	last     int64
 	prev     []float32 // the frame before the block
 	seams    []seamMeter
+	also     []func(block []float32)
 }
 
 // seamMeter watches the ends of one loop.
@@ -104,6 +109,9 @@ func (m *meter) run(ctx context.Context, s *Stream) error {
 		}
 		n, err := s.ReadFloat32(block)
 		m.add(block[:n*m.channels])
+		for _, show := range m.also {
+			show(block[:n*m.channels])
+		}
 		if err == io.EOF {
 			return nil
 		}

@@ -162,3 +162,13 @@ func TestInspectSum(t *testing.T) {
 		t.Errorf("a second time: %v", err)
 	}
 }
+
+func TestInspectShowsTheBlocks(t *testing.T) {
+	data := shaped(2, 10000, func(i, c int) int16 { return int16(3*i + c) })
+	var got []float32
+	r, err := Inspect(t.Context(), openBytes(t, data), func(block []float32) { got = append(got, block...) })
+	if err != nil || r.Frames != 10000 {
+		t.Fatal(r.Frames, err)
+	}
+	same(t, "shown", got, floats(t, openBytes(t, data)))
+}
