@@ -14,13 +14,14 @@ const module = "github.com/sndpak/sndpak/"
 // stands behind it and nothing else. The command is where everything is put together, so it may
 // reach whatever its own arrows lead to.
 var arrows = map[string][]string{
-	"cmd/sndpak":                          {"cmd/sndpak/internal/console", "cmd/sndpak/internal/waveform", "player", "player/decode", "player/output", "player/mixer", "soundpack"},
+	"cmd/sndpak":                          {"cmd/sndpak/internal/console", "cmd/sndpak/internal/waveform", "player", "player/decode", "player/output", "player/mixer", "soundpack", "soundpack/content"},
 	"cmd/sndpak/internal/console":         {"cmd/sndpak/internal/waveform", "player"},
 	"cmd/sndpak/internal/waveform":        {"player/decode", "player/mixer"},
 	"soundpack":                           {"soundpack/internal/storage"},
+	"soundpack/content":                   {},
 	"soundpack/internal/storage":          {},
 	"soundpack/internal/storage/crashsim": {"soundpack/internal/storage"}, // for tests alone: a file layer that fails and crashes
-	"player":                              {"player/decode", "player/mixer", "player/output"},
+	"player":                              {"player/decode", "player/mixer", "player/output", "soundpack/content"},
 	"player/decode":                       {"player/decode/mp3"},
 	"player/decode/mp3":                   {},
 	"player/mixer":                        {},

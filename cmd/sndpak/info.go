@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -20,7 +21,8 @@ func newInfo() *cobra.Command {
 		Use:   "info PACK [ENTRY] | FILE",
 		Short: "Tell all that is known of a pack, an entry or a sound file",
 		Long: `Tell all that is known of a pack, or of one entry. An entry is decoded to its end, so
-that its length, peak and silence are what is there and not what its header claims.`,
+that its length, peak and silence are what is there and not what its header claims. Of a
+picture (PNG, JPEG, GIF, BMP, WebP) the size is told.`,
 		Example: "  sndpak info music.data\n  sndpak info music.data theme.ogg\n  sndpak info song.mp3 --json",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -147,6 +149,9 @@ func soundInfo(cmd *cobra.Command, src *sounds, name string) (facts, error) {
 		f.entry(p, e)
 	}
 	s, err := src.decode(name)
+	if errors.Is(err, decode.ErrFormat) && f.picture(src, name) {
+		return f, nil
+	}
 	if err != nil {
 		return nil, err
 	}
