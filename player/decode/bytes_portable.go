@@ -7,3 +7,5 @@ package decode
 
 func int16Bytes([]int16) []byte     { return nil }
 func float32Bytes([]float32) []byte { return nil }
+
+func uncleared[T int16 | float32](n int) []T { return make([]T, n) }

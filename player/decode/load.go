@@ -55,7 +55,7 @@ func readAll[T int16 | float32](s *Stream, width, maxBytes int64, read func([]T)
 	buf := room[T](ch * s.firstFrames(width*ch, most))
 	n := int64(0)
 	for {
-		k, err := read(buf[n:])
+		k, err := read(faultIn(buf[n:]))
 		if n += int64(k) * ch; err == nil && n == int64(len(buf)) {
 			var one [2]T // to see whether there is more before memory for it is made
 			if _, err = read(one[:ch]); err == nil {
@@ -104,14 +104,20 @@ func grow[T int16 | float32](buf []T, n int64) []T {
 	return more
 }
 
-// room is memory for n samples.
-func room[T int16 | float32](n int64) []T {
-	buf := make([]T, n)
+// room is memory for n samples, which hold anything.
+func room[T int16 | float32](n int64) []T { return uncleared[T](int(n)) }
+
+// faultIn is the next piece of buf to read into, backed with memory: small enough to be in the cache
+// still when the samples come in, after the kernel has cleared it.
+func faultIn[T int16 | float32](buf []T) []T {
+	const piece = 256 << 10
 	switch b := any(buf).(type) {
 	case []int16:
-		prefault(int16Bytes(b))
+		buf = buf[:min(len(buf), piece/2)]
+		prefault(int16Bytes(b[:len(buf)]))
 	case []float32:
-		prefault(float32Bytes(b))
+		buf = buf[:min(len(buf), piece/4)]
+		prefault(float32Bytes(b[:len(buf)]))
 	}
 	return buf
 }

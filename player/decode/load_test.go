@@ -3,13 +3,9 @@ package decode
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"runtime"
 	"testing"
-
-	"github.com/gopxl/beep/v2"
-	bwav "github.com/gopxl/beep/v2/wav"
 )
 
 func TestReadAllNative(t *testing.T) {
@@ -224,34 +220,6 @@ func benchOpen(b *testing.B, data []byte) *Stream {
 	return s
 }
 
-// BenchmarkWAVIntoClip loads 16-bit stereo into new memory, as a game does with its short sounds, and
-// has beep do the same. 60 s is more than a clip is made of: there the memory itself costs most.
-func BenchmarkWAVIntoClip(b *testing.B) {
-	for _, seconds := range []int{1, 5, 10, 60} {
-		data := benchSound(2, seconds)
-		b.Run(fmt.Sprintf("%ds/ReadAll", seconds), func(b *testing.B) {
-			b.ReportAllocs()
-			b.SetBytes(int64(len(data)))
-			for b.Loop() {
-				if _, err := benchOpen(b, data).ReadAll(0); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run(fmt.Sprintf("%ds/beep.Buffer", seconds), func(b *testing.B) {
-			b.ReportAllocs()
-			b.SetBytes(int64(len(data)))
-			for b.Loop() {
-				s, format, err := bwav.Decode(bytes.NewReader(data))
-				if err != nil {
-					b.Fatal(err)
-				}
-				beep.NewBuffer(format).Append(s)
-			}
-		})
-	}
-}
-
 // BenchmarkWAVRead reads blocks of 4096 frames into the same memory.
 func BenchmarkWAVRead(b *testing.B) {
 	for name, width := range map[string]int{"int16": 2, "from24": 3, "from32f": 4} {
@@ -306,4 +274,61 @@ func BenchmarkFLACSeek(b *testing.B) {
 		}
 		s.ReadFloat32(buf[:])
 	}
+}
+
+// TestUncleared has memory of every size be there in full, aligned and apart.
+func TestUncleared(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 3, 31, 32, 33, 1000, 4097, 1 << 20} {
+		a, b := uncleared[int16](n), uncleared[float32](n)
+		if len(a) != n || len(b) != n {
+			t.Fatalf("%d and %d samples, want %d", len(a), len(b), n)
+		}
+		for i := range n {
+			a[i], b[i] = -1, 1
+		}
+		runtime.GC()
+		c := uncleared[int16](n)
+		for i := range c {
+			c[i] = 5
+		}
+		for i := range n {
+			if a[i] != -1 || b[i] != 1 {
+				t.Fatalf("sample %d of %d is %d and %v", i, n, a[i], b[i])
+			}
+		}
+	}
+}
+
+// TestReadAllKeepsNothingElse fails in the middle of a long sound: what comes back ends there, with no
+// room behind it.
+func TestReadAllKeepsNothingElse(t *testing.T) {
+	data := wavSpec{ch: 2, bits: 16, data: le16(tone(2, 200_000)...)}.bytes()
+	const good = 600_000 // bytes
+	s, err := Open(&failing{bytes.NewReader(data), good}, int64(len(data)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.ReadAll(0)
+	if !errors.Is(err, errBroken) {
+		t.Fatalf("%d frames, %v", p.Frames(), err)
+	}
+	if n := len(p.S16); n == 0 || 2*n > good || cap(p.S16) > n+n/8 {
+		t.Errorf("%d samples in the room of %d, at most %d were read", n, cap(p.S16), good/2)
+	}
+	same(t, "samples", p.S16, tone(2, 200_000)[:len(p.S16)])
+}
+
+var errBroken = errors.New("the disk is broken")
+
+// failing gives no byte behind the good ones.
+type failing struct {
+	r    *bytes.Reader
+	good int64
+}
+
+func (f *failing) ReadAt(b []byte, off int64) (int, error) {
+	if off+int64(len(b)) > f.good {
+		return 0, errBroken
+	}
+	return f.r.ReadAt(b, off)
 }
