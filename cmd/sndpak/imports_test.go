@@ -14,8 +14,8 @@ const module = "github.com/sndpak/sndpak/"
 // stands behind it and nothing else. The command is where everything is put together, so it may
 // reach whatever its own arrows lead to.
 var arrows = map[string][]string{
-	"cmd/sndpak":                          {"cmd/sndpak/internal/console", "cmd/sndpak/internal/waveform", "player", "player/decode", "player/output", "player/mixer", "soundpack", "soundpack/content"},
-	"cmd/sndpak/internal/console":         {"cmd/sndpak/internal/waveform", "player"},
+	"cmd/sndpak":                          {"player/tick", "cmd/sndpak/internal/console", "cmd/sndpak/internal/waveform", "player", "player/decode", "player/output", "player/mixer", "soundpack", "soundpack/content"},
+	"cmd/sndpak/internal/console":         {"cmd/sndpak/internal/waveform", "player", "player/tick"},
 	"cmd/sndpak/internal/waveform":        {"player/decode", "player/mixer"},
 	"soundpack":                           {"soundpack/internal/storage"},
 	"soundpack/content":                   {},
@@ -24,7 +24,8 @@ var arrows = map[string][]string{
 	"player":                              {"player/decode", "player/mixer", "player/output", "soundpack/content"},
 	"player/decode":                       {"player/decode/mp3"},
 	"player/decode/mp3":                   {},
-	"player/mixer":                        {},
+	"player/mixer":                        {"player/tick"},
+	"player/tick":                         {},
 	"player/output":                       {},
 	"player/internal/streamtest":          {}, // for tests alone: beep's contract, stated once for every stream
 	"player/output/pulsetest":             {}, // for tests alone: a private PulseAudio
