@@ -112,12 +112,12 @@ func (x *extraction) take(e Entry) {
 		x.fail(e, fmt.Errorf("%w: %s", ErrFormat, why))
 		return
 	}
-	if first := x.p.index.find(e.raw); first != e.Index {
-		x.fail(e, fmt.Errorf("the same name as %q (entry %d): %w", x.p.Entry(first).Name, first, fs.ErrExist))
-		return
-	}
 	if err := x.p.bounds(e); err != nil {
 		x.fail(e, err)
+		return
+	}
+	if first := x.p.index.find(e.raw); first != e.Index {
+		x.fail(e, fmt.Errorf("the same name as %q (entry %d): %w", x.p.Entry(first).Name, first, fs.ErrExist))
 		return
 	}
 	x.entries = append(x.entries, int32(e.Index))

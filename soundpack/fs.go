@@ -99,11 +99,12 @@ func (p *Pack) find(op, name string) (Entry, *folder, error) {
 	// A backslash parts nothing in io/fs; as part of a name it is shown escaped.
 	if strings.IndexByte(name, '\\') < 0 {
 		// The raw form that Lookup takes too could hide a folder that is shown so.
-		if i := p.ordinal(unshow(name)); i >= 0 {
-			return p.Entry(i), nil, nil
+		raw := unshow(name)
+		if i := p.ordinal(raw); i >= 0 {
+			return p.entryAs(i, raw), nil, nil
 		}
 		if p.hasFolders() {
-			if dir := p.tree().folders[foldASCII(name)]; dir != nil {
+			if dir := p.tree().folders[p.traits.fold(name)]; dir != nil {
 				return Entry{}, dir, nil
 			}
 		}
@@ -125,8 +126,11 @@ type folder struct {
 // hasFolders tells whether any name has a slash, so that a look-up that misses need not build a tree.
 func (p *Pack) hasFolders() bool {
 	p.foldersOnce.Do(func() {
-		for i := 0; i < p.index.len() && !p.folders; i++ {
+		for i := 0; i < p.index.len() && !p.folders && !p.traits.keyed; i++ {
 			p.folders = strings.LastIndexByte(p.index.at(i).raw, '/') > 0
+		}
+		for _, name := range p.given {
+			p.folders = p.folders || strings.LastIndexByte(name, '/') > 0
 		}
 		p.folders = p.folders || p.noted && p.manifest().folders
 	})
@@ -153,7 +157,7 @@ func (p *Pack) tree() *tree {
 // folderOf finds or makes the folder of that path and those above it; nil if an entry has the name of
 // one. A name has at most 32 elements, so the recursion is shallow.
 func (p *Pack) folderOf(t *tree, dir string) *folder {
-	key := foldASCII(dir)
+	key := p.traits.fold(dir)
 	if f, ok := t.folders[key]; ok {
 		return f
 	}

@@ -1,9 +1,15 @@
 package soundpack
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 // A layout is one way to lay a pack out in files. What differs between layouts lies behind this
@@ -11,6 +17,8 @@ import (
 type layout interface {
 	// name is what --layout and listings call it.
 	name() string
+	// traits are what the rest of the package has to know of it.
+	traits() traits
 	// index is the path of the index that belongs to a data file, "" where the table is in the data.
 	index(data string) (string, error)
 	// sniff tells whether the index's bytes look like this layout, in view of the data's size.
@@ -18,17 +26,77 @@ type layout interface {
 	// load makes the index usable. It never fails for a single bad record; what is wrong but can be
 	// lived with comes back as problems.
 	load(raw string) (index, []problem, error)
-	// check tells why a writer refuses a name; nil if it does not.
+	// check tells why a writer refuses a name without a manifest to hold it; nil if it does not.
 	check(name string) error
-	// short is a record's name for a full name that check refuses: the n-th choice, the same each time.
+	// short is a record's name for a full name that it cannot hold: the n-th choice, the same each time.
+	// A layout with keys has one choice, or in pck the number n.
 	short(name string, n int) string
 	// aliased tells whether a record of that name may be one that short made.
 	aliased(raw string) bool
 	// plan places bodies of the given sizes one after another behind what already fills the data
 	// up to end, and refuses what the layout cannot address.
 	plan(end int64, recs []record) error
-	// encode is the whole index of the records.
+	// encode is the whole index of the records, in whatever order they are given.
 	encode(recs []record) []byte
+}
+
+// maxData is where the data ends at the latest.
+const maxData = math.MaxUint32
+
+// traits are what differs between layouts beside their bytes. The zero traits are those of split.
+type traits struct {
+	head   bool // the table is at the head of the data, which is rewritten whole on a change
+	exact  bool // names compare byte by byte, and not without regard to the case of A-Z
+	keyed  bool // records have keys and no names: those are in the manifest alone
+	hashed bool // the key is a hash of the path, and the records are in its order
+	tables bool // bodies may be JSON tables, which readers see as what they were made of
+}
+
+// fold is what two names have in common that compare equal.
+func (t traits) fold(name string) string {
+	if t.exact {
+		return name
+	}
+	return foldASCII(name)
+}
+
+// A heading is a layout whose table is at the head of the data.
+type heading interface {
+	layout
+	// probe is a quick look whether data of that size may be a pack whose first body lies right behind
+	// the table.
+	probe(r io.ReaderAt, size int64) bool
+	// read is the table of data that has size bytes, or what there is of it; limit is the most that is
+	// read of it.
+	read(r io.ReaderAt, size, limit int64) (string, error)
+	// head is the length of the table that encode makes.
+	head(recs []record) int64
+	// fits tells whether a table and the length of the data are those of a pack, to the last byte.
+	fits(x index, raw string, size int64) bool
+}
+
+// own is the ordinal in an index of what may be the manifest, or -1.
+func own(l layout, x index) int {
+	if t := l.traits(); t.keyed && !t.hashed {
+		return x.len() - 1 // known by its first bytes alone
+	}
+	return x.find(manifestName)
+}
+
+// arrange puts records into the order in which an index has them, and gives those their names that are
+// called by their place.
+func arrange(l layout, recs []record) []record {
+	switch t := l.traits(); {
+	case t.hashed:
+		slices.SortStableFunc(recs, func(a, b record) int { return cmp.Compare(crcKey(a.raw), crcKey(b.raw)) })
+	case t.keyed:
+		for i := range recs {
+			if recs[i].raw != manifestName {
+				recs[i].raw = strconv.Itoa(i)
+			}
+		}
+	}
+	return recs
 }
 
 // An index is what a layout's load returns: records in file order and a look-up by raw name.
@@ -36,10 +104,15 @@ type index interface {
 	len() int
 	// at is the i-th record; i is in range.
 	at(i int) record
+	// span is where the i-th record's body lies.
+	span(i int) (off, size int64)
 	// find is the ordinal of the first record with that name, or -1. It does not allocate.
 	find(name string) int
 	// odd tells what is unusual about the form of the i-th record; "" nothing.
 	odd(i int) string
+	// twice tells whether the i-th record's key is another's too, in a layout whose keys are to be
+	// unique: nobody knows then which of them is meant.
+	twice(i int) bool
 }
 
 // A record is an entry as it stands in an index, unchecked.
@@ -55,9 +128,11 @@ type apart struct {
 	m int
 }
 
-func (x apart) len() int         { return x.index.len() - 1 }
-func (x apart) at(i int) record  { return x.index.at(x.place(i)) }
-func (x apart) odd(i int) string { return x.index.odd(x.place(i)) }
+func (x apart) len() int                     { return x.index.len() - 1 }
+func (x apart) at(i int) record              { return x.index.at(x.place(i)) }
+func (x apart) span(i int) (off, size int64) { return x.index.span(x.place(i)) }
+func (x apart) odd(i int) string             { return x.index.odd(x.place(i)) }
+func (x apart) twice(i int) bool             { return x.index.twice(x.place(i)) }
 
 func (x apart) find(name string) int {
 	switch i := x.index.find(name); {
@@ -88,7 +163,7 @@ type problem struct {
 	text  string
 }
 
-var layouts = []layout{split{}}
+var layouts = []layout{split{}, crc{}, cfg{}, pck{}}
 
 // pick chooses the layout by name; the zero choice is the first.
 func pick(name string) (layout, error) {
@@ -100,5 +175,14 @@ func pick(name string) (layout, error) {
 			return l, nil
 		}
 	}
-	return nil, fmt.Errorf("layout %q: %w", name, errors.ErrUnsupported)
+	return nil, fmt.Errorf("layout %q: %w; there are %s", name, errors.ErrUnsupported, strings.Join(layoutNames(), ", "))
+}
+
+// layoutNames are the names of all layouts.
+func layoutNames() []string {
+	var all []string
+	for _, l := range layouts {
+		all = append(all, l.name())
+	}
+	return all
 }

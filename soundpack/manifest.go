@@ -275,8 +275,10 @@ func manifestSum[T string | []byte](text T) uint32 {
 
 // A manifest is one as it was read, fitted to the index.
 type manifest struct {
+	layout  layout
+	traits  traits           // of the layout
 	lines   []line           // of each entry
-	names   map[string]int32 // ordinals by folded full name
+	names   map[string]int32 // ordinals by full name, folded as the layout compares names
 	folders bool             // whether a full name has a slash
 	extra   []member
 	err     error      // why it cannot be used at all
@@ -324,10 +326,10 @@ func (t *few) String() string {
 	return fmt.Sprintf("%d entries (%s)", t.n, s)
 }
 
-// parseManifest reads a manifest that lies at off and fits it to the index. aliased tells which
+// parseManifest reads a manifest that lies at off and fits it to the index, whose layout tells which
 // records may stand for longer names. It never fails in silence: what is wrong is in the result.
-func parseManifest(text string, off int64, x index, aliased func(raw string) bool) *manifest {
-	m := &manifest{}
+func parseManifest(text string, off int64, x index, l layout) *manifest {
+	m := &manifest{layout: l, traits: l.traits()}
 	switch {
 	case !valid(text):
 		m.err = fmt.Errorf("%w: not JSON", ErrFormat)
@@ -353,7 +355,7 @@ func parseManifest(text string, off int64, x index, aliased func(raw string) boo
 		case "entries":
 			n := 0
 			for obj := range elements(val) {
-				m.fit(n, obj, off, x, aliased)
+				m.fit(n, obj, off, x)
 				n++
 			}
 		default:
@@ -378,7 +380,7 @@ func (m *manifest) fault(level slog.Level, format string, args ...any) {
 
 // fit finds the record of the n-th line. Mostly it is the n-th too; a program that does not know the
 // manifest may have removed some before it.
-func (m *manifest) fit(n int, obj string, off int64, x index, aliased func(string) bool) {
+func (m *manifest) fit(n int, obj string, off int64, x index) {
 	var raw, full string
 	var back, size int64 = 0, -1
 	for key, val := range members(obj) {
@@ -412,7 +414,7 @@ func (m *manifest) fit(n int, obj string, off int64, x index, aliased func(strin
 		m.unfit.add(show(raw))
 	}
 	if full != "" {
-		if why := m.name(i, full, x, aliased(raw)); why != "" {
+		if why := m.name(i, full, x, m.layout.aliased(raw)); why != "" {
 			m.refused.add(show(raw))
 			m.why = append(m.why, nameNote{int32(i), fmt.Sprintf("the full name %q cannot be used: %s", cutText(show(full)), why)})
 		}
@@ -421,7 +423,8 @@ func (m *manifest) fit(n int, obj string, off int64, x index, aliased func(strin
 
 // name takes the full name of an entry, or tells why not.
 func (m *manifest) name(i int, full string, x index, aliased bool) string {
-	key := foldASCII(full)
+	key := m.traits.fold(full)
+	other := x.find(full)
 	switch {
 	case !aliased:
 		return "the record's name is no alias"
@@ -431,8 +434,12 @@ func (m *manifest) name(i int, full string, x index, aliased bool) string {
 		return "it is not UTF-8"
 	case unsafe(full) != "":
 		return unsafe(full)
-	case x.find(full) >= 0:
+	case m.traits.hashed && other != i:
+		return "the record's id is not that of the name"
+	case other >= 0 && other != i:
 		return "another entry has it"
+	case !m.traits.hashed && other == i:
+		return "it is the record's own"
 	}
 	if _, ok := m.names[key]; ok {
 		return "another entry has it"
@@ -447,6 +454,12 @@ func (m *manifest) name(i int, full string, x index, aliased bool) string {
 // bytes.
 func (m *manifest) find(full string) int {
 	if len(m.names) == 0 || len(full) > maxPath {
+		return -1
+	}
+	if m.traits.exact {
+		if i, ok := m.names[full]; ok {
+			return int(i)
+		}
 		return -1
 	}
 	var short [128]byte

@@ -12,13 +12,21 @@ import (
 // findManifest looks for the manifest's record and its first bytes, and sets it apart. An entry that
 // has only its name is an entry like any other.
 func (p *Pack) findManifest() {
-	i := p.index.find(manifestName)
+	i := own(p.layout, p.index)
 	if i < 0 {
 		return
 	}
-	if r := p.index.at(i); r.off+r.size <= p.m.size {
+	off, size := p.index.span(i)
+	numbered := p.traits.keyed && !p.traits.hashed
+	if numbered && off+size > p.m.size {
+		return
+	}
+	if off+size <= p.m.size {
 		head := make([]byte, len(manifestStart))
-		if n, _ := p.m.pread(head[:min(r.size, int64(len(head)))], r.off); string(head[:n]) != manifestStart {
+		if n, _ := p.m.pread(head[:min(size, int64(len(head)))], off); string(head[:n]) != manifestStart {
+			if numbered {
+				return // the last entry is one like any other
+			}
 			p.problems = append(p.problems, problem{slog.LevelWarn, "manifest",
 				fmt.Sprintf("the entry %s does not begin with %s: it is an entry like any other", manifestName, manifestStart)})
 			return
@@ -43,7 +51,7 @@ func (p *Pack) manifest() *manifest {
 			p.notes = &manifest{err: err}
 			return
 		}
-		p.notes = parseManifest(text, r.off, p.index, p.layout.aliased)
+		p.notes = parseManifest(text, r.off, p.index, p.layout)
 	})
 	return p.notes
 }
@@ -74,11 +82,12 @@ func (p *Pack) manifestProblems() []problem {
 	return p.manifest().problems(true)
 }
 
-// nameFully gives an entry its full name, if it has one.
-func (p *Pack) nameFully(e *Entry) {
-	if m := p.manifest(); e.Index < len(m.lines) && m.lines[e.Index].name != "" {
-		e.full, e.Name = m.lines[e.Index].name, m.lines[e.Index].shown
+// fullName is that of the i-th entry and how it is shown, "" if it has none.
+func (m *manifest) fullName(i int) (full, shown string) {
+	if i >= len(m.lines) {
+		return "", ""
 	}
+	return m.lines[i].name, m.lines[i].shown
 }
 
 // Facts is what the manifest tells of an entry of this pack as a sound. False means that it tells

@@ -551,15 +551,15 @@ func FuzzManifest(f *testing.F) {
 		recs[i] = p.index.at(i)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		m := parseManifest(text, off, p.index, p.layout.aliased)
+		m := parseManifest(text, off, p.index, p.layout)
 		if m.err != nil {
 			return
 		}
 		again := fuzzRewrite(t, m, recs, off)
-		if first, second := again, fuzzRewrite(t, parseManifest(again, off, p.index, p.layout.aliased), recs, off); first != second {
+		if first, second := again, fuzzRewrite(t, parseManifest(again, off, p.index, p.layout), recs, off); first != second {
 			t.Fatalf("written:\n%s, and again:\n%s", first, second)
 		}
-		m2 := parseManifest(again, off, p.index, p.layout.aliased)
+		m2 := parseManifest(again, off, p.index, p.layout)
 		for i, r := range recs {
 			a, b := m.note(i), m2.note(i)
 			if !reflect.DeepEqual(a, b) {

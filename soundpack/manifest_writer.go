@@ -68,7 +68,7 @@ func (l *ledger) manifest() (*manifest, error) {
 		if err != nil {
 			return nil, err
 		}
-		l.m, l.of = parseManifest(text, r.off, apart{x, i}, l.w.layout.aliased), r
+		l.m, l.of = parseManifest(text, r.off, apart{x, i}, l.w.layout), r
 		for _, f := range l.m.faults {
 			if f.level >= slog.LevelWarn && l.w.opt.Notice != nil {
 				l.w.opt.Notice(manifestName, f.text)

@@ -17,10 +17,15 @@ import (
 
 // Options say how to open a pack. The zero value, or a nil pointer, is right for most.
 type Options struct {
-	// Index is the path of the index; "" means beside the data: music.data has music.inx.
+	// Index is the path of the index; "" means beside the data: music.data has music.inx in the split
+	// layout and music.index in crc. The others have none.
 	Index string
-	// Layout is "split"; "" means that the layout is found from the files.
+	// Layout is "split", "crc", "cfg" or "pck"; "" means that it is found from the files. Where several
+	// fit, Open says so.
 	Layout string
+	// Names are paths that entries may have, for the crc layout, which keeps none: an entry whose id
+	// is a path's is shown under that path. The manifest's names come before these.
+	Names []string
 	// MaxIndex is the most bytes of index that are read; 0 means 64 MiB, which is 2.4 million entries.
 	// A manifest may have four times as much.
 	MaxIndex int64
@@ -50,10 +55,12 @@ func (o Options) maxIndex() int64 {
 type Pack struct {
 	opt         Options
 	path, base  string // the data file, and its base name for messages
-	indexPath   string
+	indexPath   string // the data's where the table is in there
 	layout      layout
-	index       index  // the manifest's record stands behind the others
-	raw         string // the index as it was read, of which index is made
+	traits      traits           // of the layout
+	given       map[int32]string // paths by ordinal, from Options.Names
+	index       index            // the manifest's record stands behind the others
+	raw         string           // the index as it was read, of which index is made
 	problems    []problem
 	noted       bool // there is a manifest
 	notedOnce   sync.Once
@@ -82,12 +89,14 @@ type Entry struct {
 	// Offset and Size say where in the data file the body lies, in bytes.
 	Offset, Size int64
 
-	raw  string
-	full string // the full name, "" where raw is all of it
+	raw   string
+	full  string // the full name, "" where raw is all of it
+	exact bool   // the raw name is compared, as it is
 }
 
 // Raw is the bytes of the name in the index, of no certain encoding. They are part of the index, which
-// stays in memory as long as a string cut out of it.
+// stays in memory as long as a string cut out of it. In the crc layout it is the id in eight hex digits,
+// in pck the number, and in cfg, whose names are Latin-1, the name in UTF-8.
 func (e Entry) Raw() string { return e.raw }
 
 // path is the entry's whole name as bytes.
@@ -98,9 +107,15 @@ func (e Entry) path() string {
 	return e.raw
 }
 
-// Key is the name with A-Z folded: two entries with the same Key compete for it, and the first one
-// in the index is found.
-func (e Entry) Key() string { return foldASCII(e.Name) }
+// Key is what names are compared by: two entries with the same Key compete for it, and the first one in
+// the index is found. It is the name with A-Z folded; in cfg the name as it is, in crc the id and in pck
+// the number.
+func (e Entry) Key() string {
+	if e.exact {
+		return show(e.raw)
+	}
+	return foldASCII(e.Name)
+}
 
 // Open opens the pack whose data file is at path, and finds its index beside it.
 //
@@ -109,14 +124,12 @@ func (e Entry) Key() string { return foldASCII(e.Name) }
 // fs.ErrNotExist whose text names it.
 func Open(path string, opt *Options) (*Pack, error) {
 	o := opt.orZero()
-	p := &Pack{opt: o, path: path, base: baseName(path), indexPath: o.Index}
-	var err error
-	if p.layout, err = pick(o.Layout); err == nil && p.indexPath == "" {
-		p.indexPath, err = p.layout.index(path)
-	}
+	p := &Pack{opt: o, path: path, base: baseName(path)}
+	found, err := detect(openLook, path, o.Index, o.Layout)
 	if err != nil {
 		return nil, opened("open", path, err)
 	}
+	p.use(found)
 	raw, err := p.snapshot(o)
 	if err != nil {
 		return nil, opened("open", path, err)
@@ -130,10 +143,46 @@ func Open(path string, opt *Options) (*Pack, error) {
 		return nil, opened("open", path, fmt.Errorf("%s: %w", baseName(p.indexPath), err))
 	}
 	p.findManifest()
+	if err := p.nameEntries(o.Names); err != nil {
+		p.m.release()
+		return nil, opened("open", path, err)
+	}
 	if p.m.why != nil {
 		p.problems = append(p.problems, problem{slog.LevelInfo, "map", fmt.Sprintf("data is read, not mapped: %v", p.m.why)})
 	}
 	return p, nil
+}
+
+// use takes a layout that was found.
+func (p *Pack) use(f find) {
+	p.layout, p.traits, p.indexPath = f.layout, f.layout.traits(), f.index
+	if p.traits.head {
+		p.indexPath = p.path
+	}
+}
+
+// nameEntries gives entries the paths whose ids they have. Of two paths with one id neither is taken.
+func (p *Pack) nameEntries(names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	if !p.traits.hashed {
+		return fmt.Errorf("names are given, and the %s layout has its own: %w", p.layout.name(), fs.ErrInvalid)
+	}
+	p.given = make(map[int32]string, len(names))
+	for _, name := range names {
+		i := p.index.find(name)
+		if i < 0 || i == p.index.len() || show(p.index.at(i).raw) == name {
+			continue
+		}
+		if other, ok := p.given[int32(i)]; ok && other != name {
+			p.problems = append(p.problems, problem{slog.LevelWarn, "name",
+				fmt.Sprintf("%s is the id of both %q and %q: it is shown as it is", p.index.at(i).raw, cutText(other), cutText(name))})
+			name = ""
+		}
+		p.given[int32(i)] = name
+	}
+	return nil
 }
 
 // errReplaced: the data file was replaced between two looks at it.
@@ -162,7 +211,7 @@ func (p *Pack) trySnapshot(o Options) (raw string, err error) {
 			data.Close()
 		}
 	}()
-	raw, indexTime, err := readIndex(p.indexPath, o.maxIndex())
+	raw, indexTime, err := p.readTable(data, o.maxIndex())
 	if err != nil {
 		return "", err
 	}
@@ -175,6 +224,19 @@ func (p *Pack) trySnapshot(o Options) (raw string, err error) {
 	}
 	p.modTime, p.indexNewer = info.ModTime(), indexTime.After(info.ModTime().Add(2*time.Second))
 	return raw, nil
+}
+
+// readTable reads the index, or the table at the head of the data.
+func (p *Pack) readTable(data *os.File, limit int64) (raw string, written time.Time, err error) {
+	h, ok := p.layout.(heading)
+	if !ok {
+		return readIndex(p.indexPath, limit)
+	}
+	info, err := data.Stat()
+	if err == nil {
+		raw, err = h.read(data, info.Size(), limit)
+	}
+	return raw, time.Time{}, err
 }
 
 // openRegular opens a regular file. It looks first: opening a pipe would wait for its writer.
@@ -238,10 +300,10 @@ func (p *Pack) Close() error {
 // Path is the data file's path as it was given to [Open].
 func (p *Pack) Path() string { return p.path }
 
-// IndexPath is the path of the index.
+// IndexPath is the path of the index; the data's own where the table is at its head.
 func (p *Pack) IndexPath() string { return p.indexPath }
 
-// Layout is the name of the pack's layout: "split".
+// Layout is the name of the pack's layout: "split", "crc", "cfg" or "pck".
 func (p *Pack) Layout() string { return p.layout.name() }
 
 // DataSize is the length of the data in bytes, as it was when the pack was opened.
@@ -271,11 +333,31 @@ func (p *Pack) Len() int { return p.index.len() }
 // Entry is the i-th entry of the index, from 0. It panics when i is out of range, as a slice does.
 func (p *Pack) Entry(i int) Entry {
 	r := p.index.at(i)
-	e := Entry{Name: show(r.raw), Index: i, Offset: r.off, Size: r.size, raw: r.raw}
-	if p.noted && p.layout.aliased(r.raw) {
-		p.nameFully(&e)
+	e := Entry{Index: i, Offset: r.off, Size: r.size, raw: r.raw, exact: p.traits.exact || p.traits.keyed}
+	switch {
+	case p.noted && i == p.index.len() && p.traits.keyed:
+		e.full, e.Name = manifestName, manifestName
+	case p.noted && p.layout.aliased(r.raw):
+		e.full, e.Name = p.manifest().fullName(i)
+	}
+	if e.full == "" && p.given != nil {
+		e.full = p.given[int32(i)]
+	}
+	if e.Name == "" {
+		e.Name = show(e.path())
 	}
 	return e
+}
+
+// entryAs is the entry that was found by a path. A hash that fits is as good as the path's being stored.
+func (p *Pack) entryAs(i int, path string) Entry {
+	if p.traits.hashed {
+		if _, id := parseID(path); !id {
+			r := p.index.at(i)
+			return Entry{Name: show(path), Index: i, Offset: r.off, Size: r.size, raw: r.raw, full: path, exact: true}
+		}
+	}
+	return p.Entry(i)
 }
 
 // Entries is every entry in the order of the index, those that share a name included and the manifest
@@ -290,25 +372,31 @@ func (p *Pack) Entries() iter.Seq[Entry] {
 	}
 }
 
-// Lookup finds the first entry of a name, without regard to the case of A-Z. The name is one as it is
-// shown ([Entry.Name]), an alias, or, where no entry is shown so, the bytes of [Entry.Raw]. It finds
-// the manifest too, by its name ".sndpak". It allocates nothing unless the name is shown escaped; the
-// first look-up of a full name loads the manifest.
+// Lookup finds the first entry of a name, without regard to the case of A-Z (in the layouts crc and cfg
+// exactly). The name is one as it is shown ([Entry.Name]), an alias, or, where no entry is shown so, the
+// bytes of [Entry.Raw]. In the crc layout it is a path, which need not be stored anywhere, or an id; in
+// pck a number. It finds the manifest too, by its name ".sndpak". It allocates nothing unless the name is
+// shown escaped; the first look-up of a full name loads the manifest.
 func (p *Pack) Lookup(name string) (Entry, bool) {
-	i := p.ordinal(unshow(name))
+	raw := unshow(name)
+	i := p.ordinal(raw)
 	if i < 0 && name != "" && strings.IndexByte(name, '%') >= 0 {
-		i = p.ordinal(name)
+		raw = name
+		i = p.ordinal(raw)
 	}
 	if i < 0 {
 		return Entry{}, false
 	}
-	return p.Entry(i), true
+	return p.entryAs(i, raw), true
 }
 
 // ordinal is that of the first entry with that name in the index, or else with that full name.
 func (p *Pack) ordinal(name string) int {
 	i := p.index.find(name)
 	if i < 0 && p.noted {
+		if p.traits.keyed && name == manifestName {
+			return p.index.len()
+		}
 		i = p.manifest().find(name)
 	}
 	return i
@@ -317,6 +405,8 @@ func (p *Pack) ordinal(name string) int {
 // bounds tells whether an entry lies within the data. An empty one may lie anywhere.
 func (p *Pack) bounds(e Entry) error {
 	switch {
+	case p.index.twice(e.Index):
+		return fmt.Errorf("%w: its id is there twice, and nobody knows which is meant", ErrFormat)
 	case e.Size == 0:
 		return nil
 	case e.Offset < 0 || e.Size < 0 || e.Size > math.MaxInt64-e.Offset:

@@ -18,7 +18,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"log/slog"
-	"math"
 	"math/bits"
 	"math/rand/v2"
 	"path"
@@ -31,12 +30,12 @@ const (
 	splitRecord = 28            // bytes a record
 	splitName   = 20            // bytes of its name field
 	splitWrite  = splitName - 1 // bytes of a name that is written, since C readers want the NUL
-	splitMax    = math.MaxUint32
 )
 
 type split struct{}
 
-func (split) name() string { return "split" }
+func (split) name() string   { return "split" }
+func (split) traits() traits { return traits{} }
 
 func (split) index(data string) (string, error) {
 	ext := filepath.Ext(data)
@@ -108,11 +107,14 @@ func (split) short(name string, n int) string {
 
 func (split) aliased(raw string) bool { return strings.IndexByte(raw, '~') >= 0 }
 
-func (split) plan(end int64, recs []record) error {
+func (split) plan(end int64, recs []record) error { return placeAll("split", end, recs) }
+
+// placeAll places bodies behind end; offsets have 32 bits in every layout.
+func placeAll(layout string, end int64, recs []record) error {
 	for i := range recs {
 		recs[i].off = end
-		if end += recs[i].size; end > splitMax {
-			return fmt.Errorf("%w: with %q the data passes the %d bytes that the split layout can address", ErrLimit, show(recs[i].raw), int64(splitMax))
+		if end += recs[i].size; end > maxData {
+			return fmt.Errorf("%w: with %q the data passes the %d bytes that the %s layout can address", ErrLimit, show(recs[i].raw), int64(maxData), layout)
 		}
 	}
 	return nil
@@ -184,6 +186,13 @@ func (x *splitIndex) find(name string) int {
 }
 
 func (x *splitIndex) at(i int) record { return splitAt(x.raw, i*splitRecord) }
+
+func (x *splitIndex) span(i int) (off, size int64) {
+	r := x.raw[i*splitRecord:][:splitRecord]
+	return int64(le32(r, 20)), int64(le32(r, 24))
+}
+
+func (*splitIndex) twice(int) bool { return false } // the first one counts
 
 // splitAt reads the record at byte i of an index.
 func splitAt(raw string, i int) record {

@@ -291,10 +291,10 @@ func TestSplitPlan(t *testing.T) {
 		sizes []int64
 		ok    bool
 	}{
-		{[]int64{splitMax}, true},
-		{[]int64{splitMax, 0}, true},
-		{[]int64{splitMax, 1}, false},
-		{[]int64{splitMax + 1}, false},
+		{[]int64{maxData}, true},
+		{[]int64{maxData, 0}, true},
+		{[]int64{maxData, 1}, false},
+		{[]int64{maxData + 1}, false},
 		{[]int64{1 << 31, 1<<31 - 1}, true},
 		{[]int64{1 << 31, 1 << 31}, false},
 		{[]int64{1 << 62}, false},

@@ -52,7 +52,7 @@ func (f Finding) String() string {
 // A Report is what [Pack.Verify] found.
 type Report struct {
 	Pack     string `json:"pack"`   // the data file
-	Layout   string `json:"layout"` // "split"
+	Layout   string `json:"layout"` // as Pack.Layout
 	Entries  int    `json:"entries"`
 	Checked  int    `json:"checked"`   // entries whose checksum was compared
 	DataSize int64  `json:"data_size"` // bytes
@@ -205,7 +205,9 @@ func (v *verifier) entries(m *manifest, s *sums) error {
 		}
 		r := v.p.index.at(i)
 		e := v.p.Entry(i)
-		if first := v.p.index.find(r.raw); first != i {
+		if v.p.index.twice(i) {
+			v.entry(e, slog.LevelError, "duplicate", "its id is there twice, and nobody knows which is meant")
+		} else if first := v.p.index.find(r.raw); first != i {
 			v.entry(e, slog.LevelError, "duplicate", "the same name as %q (entry %d), which is the one that is found", v.p.Entry(first).Name, first)
 		}
 		if level, text := judgeName(r.raw); text != "" {
@@ -255,6 +257,9 @@ func (v *verifier) body(e Entry, n int) {
 	if e.Size == 0 && e.Offset > v.p.DataSize() {
 		v.entry(e, slog.LevelWarn, "bounds", "empty, with an offset past the end of the data (%d bytes)", v.p.DataSize())
 	}
+	if v.p.index.twice(e.Index) {
+		return // as entries has told
+	}
 	if err := v.p.pin(e); err != nil {
 		v.beyond = true
 		v.entry(e, slog.LevelError, "bounds", "%v", err)
@@ -286,6 +291,9 @@ func (v *verifier) ranges() error {
 	})
 	var g gaps
 	var last, far Entry // the one before, unless it shares its bytes; the one that reaches farthest
+	if v.p.traits.head {
+		far = Entry{Index: -1, Size: int64(len(v.p.raw))}
+	}
 	for n, i := range order {
 		if err := v.ctx.Err(); err != nil {
 			return err
@@ -296,6 +304,8 @@ func (v *verifier) ranges() error {
 		case n > 0 && e.Offset == last.Offset && e.Size == last.Size:
 			v.entry(e, slog.LevelInfo, "shared", "the very bytes of %q (entry %d)", last.Name, last.Index)
 			continue
+		case e.Offset < end && far.Index < 0:
+			v.entry(e, slog.LevelError, "overlap", "%d bytes of it belong to the table at the head too", min(end, e.Offset+e.Size)-e.Offset)
 		case e.Offset < end:
 			v.entry(e, slog.LevelError, "overlap", "%d bytes of it belong to %q (entry %d) too", min(end, e.Offset+e.Size)-e.Offset, far.Name, far.Index)
 		case e.Offset > end:
@@ -310,22 +320,26 @@ func (v *verifier) ranges() error {
 }
 
 // gaps counts bytes that belong to no entry.
-type gaps struct{ n, bytes int64 }
+type gaps struct{ n, bytes, most int64 }
 
-func (g *gaps) add(bytes int64) { g.n, g.bytes = g.n+1, g.bytes+bytes }
+func (g *gaps) add(bytes int64) { g.n, g.bytes, g.most = g.n+1, g.bytes+bytes, max(g.most, bytes) }
 
 func (v *verifier) gaps(g gaps, end int64) {
 	tail := v.DataSize - end
 	if tail > 0 {
 		g.add(tail)
 	}
+	level := slog.LevelWarn
+	if g.most < pckBlock && v.p.layout == (pck{}) {
+		level = slog.LevelInfo // an old packer's padding
+	}
 	switch {
 	case g.n == 0:
 	case tail == g.bytes:
-		v.whole(slog.LevelWarn, "gap", end, "%d bytes behind the last entry", tail)
+		v.whole(level, "gap", end, "%d bytes behind the last entry", tail)
 	case tail > 0:
-		v.whole(slog.LevelWarn, "gap", end, "%d bytes in %d gaps, %d of them behind the last entry", g.bytes, g.n, tail)
+		v.whole(level, "gap", end, "%d bytes in %d gaps, %d of them behind the last entry", g.bytes, g.n, tail)
 	default:
-		v.whole(slog.LevelWarn, "gap", 0, "%d bytes in %d gaps", g.bytes, g.n)
+		v.whole(level, "gap", 0, "%d bytes in %d gaps", g.bytes, g.n)
 	}
 }

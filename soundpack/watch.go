@@ -89,10 +89,25 @@ func (w *watcher) stampOf(p *Pack) (s stamp) {
 func (w *watcher) look() (s stamp) {
 	s.data, _ = os.Stat(w.path)
 	s.index, _ = os.Stat(w.indexPath)
-	if raw, _, err := readIndex(w.indexPath, w.cur.opt.maxIndex()); err == nil {
+	if raw, err := w.table(); err == nil {
 		s.sum = maphash.String(w.seed, raw)
 	}
 	return s
+}
+
+// table is the index, or the table at the head of the data, as it is now.
+func (w *watcher) table() (raw string, err error) {
+	if !w.cur.traits.head {
+		raw, _, err = readIndex(w.indexPath, w.cur.opt.maxIndex())
+		return raw, err
+	}
+	data, err := openRegular(w.path)
+	if err != nil {
+		return "", err
+	}
+	defer data.Close()
+	raw, _, err = w.cur.readTable(data, w.cur.opt.maxIndex())
+	return raw, err
 }
 
 func (w *watcher) run(ctx context.Context) error {
@@ -230,7 +245,9 @@ func (w *watcher) check(ctx context.Context) (soon bool) {
 // options are those that the pack was opened with.
 func (w *watcher) options() *Options {
 	o := w.cur.opt
-	o.Index = w.indexPath
+	if o.Layout = w.cur.Layout(); !w.cur.traits.head {
+		o.Index = w.indexPath
+	}
 	return &o
 }
 
