@@ -2,11 +2,11 @@ package player
 
 import (
 	"io/fs"
-	"math"
 	"sync"
 	"time"
 
 	"github.com/sndpak/sndpak/player/decode"
+	"github.com/sndpak/sndpak/player/mixer"
 )
 
 // An asset is the content of a sound as it was opened once: its samples, or the open file and
@@ -60,7 +60,7 @@ func (a *asset) load(mode Mode) error {
 		a.info = dec.Info()
 		return err
 	}
-	st, err := newStream(a)
+	st, err := newStream(a, nil)
 	if err == nil {
 		err = st.rewind(0, nil)
 	}
@@ -86,12 +86,11 @@ func (a *asset) short(dec *decode.Stream) bool {
 }
 
 // at is the frame that stands at a time of the sound.
-func (a *asset) at(t time.Duration) int64 {
-	return int64(math.Round(t.Seconds() * float64(a.info.Rate)))
-}
+func (a *asset) at(t time.Duration) int64 { return framesIn(t, a.info.Rate) }
 
 // scaled turns frames of the sound into the mixer's.
 func (a *asset) scaled(frames int64) int64 {
+	frames = min(frames, manyFrames)
 	return (frames*int64(a.p.Rate()) + int64(a.info.Rate)/2) / int64(a.info.Rate)
 }
 
@@ -114,13 +113,17 @@ func (a *asset) length() int64 {
 }
 
 // take gives a stream that is ready at frame.
-func (a *asset) take(frame int64, loop *Loop) (*stream, error) {
+func (a *asset) take(frame int64, loop *Loop, effect mixer.Effect) (*stream, error) {
 	if a.hold() == nil {
 		return nil, ErrClosed
 	}
-	st, err := a.spared(), error(nil)
+	var st *stream
+	var err error
+	if effect == nil {
+		st = a.spared()
+	}
 	if st == nil {
-		st, err = newStream(a)
+		st, err = newStream(a, effect)
 	}
 	if err == nil {
 		err = st.rewind(frame, loop)
@@ -160,7 +163,7 @@ func (a *asset) spared() (st *stream) {
 func (a *asset) putBack(st *stream) {
 	a.mu.Lock()
 	a.using--
-	keep := st != nil && !a.retired && len(a.spare) < spares && st.failure() == nil
+	keep := st != nil && st.fx == nil && !a.retired && len(a.spare) < spares && st.failure() == nil
 	if keep {
 		a.spare = append(a.spare, st)
 	}

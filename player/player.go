@@ -53,8 +53,17 @@ type Options struct {
 	// Warn is told of what was survived (a lost device, auto that fell back to null); nil = nobody.
 	Warn func(error)
 
-	// Voices is how many sounds play at once at the most; 0 = 256.
+	// Voices is how many sounds play at once at the most; 0 = 256. One more takes the room of the
+	// quietest one of the lowest priority, which fades out; see Bus.SetLimit of the master for
+	// another rule. As many again, and 256, may wait or be fading out.
 	Voices int
+	// Heard is how many of them are mixed at the most; the others keep time unheard, and come back
+	// when there is room: by priority, then by loudness. 0 = all.
+	Heard int
+	// NoLimiter leaves peaks beyond full scale as they are. Without it a soft limiter keeps the true
+	// peak of the mix below 0 dBFS; sounds that need none pass bit for bit. It looks ahead, so that
+	// commands for "at once" take effect 1.6 ms later; those for a certain frame are exact.
+	NoLimiter bool
 	// ClipTime and ClipBytes (decoded) are what a WAV or FLAC may be to be kept in memory by
 	// Auto; 0 = 10 s and 4 MiB.
 	ClipTime  time.Duration
@@ -86,6 +95,14 @@ func (o *Options) withDefaults() Options {
 	return c
 }
 
+// mixer is the size of the mixer. Games start many sounds between two blocks.
+func (o *Options) mixer() mixer.Config {
+	slots := 2*o.Voices + 256
+	return mixer.Config{
+		Rate: o.Rate, Voices: slots, Queue: max(4096, 4*slots), Heard: o.Heard, Limiter: !o.NoLimiter,
+	}
+}
+
 func or[T comparable](v, zero T) T {
 	var none T
 	if v == none {
@@ -100,6 +117,9 @@ type Player struct {
 	mix *mixer.Mixer
 	dev output.Device // nil without one
 
+	master *Bus
+	load   loadMeter
+
 	wake     chan struct{} // tells the pump that a block was mixed
 	quit     chan struct{} // closed by Close
 	running  sync.WaitGroup
@@ -110,6 +130,8 @@ type Player struct {
 	mu     sync.Mutex // guards what follows
 	closed bool
 	fsys   fs.FS
+	buses  []*Bus                    // without the master
+	groups map[string]mixer.Group    // of sounds with a limit, by name
 	sounds map[soundKey]*Sound       // loaded, by what they were asked for
 	live   map[mixer.Voice]*playback // what the mixer plays
 	ended  [64]mixer.Voice           // scratch of reap
@@ -123,12 +145,15 @@ func New(fsys fs.FS, opt *Options) *Player {
 	p := &Player{
 		opt:    o,
 		fsys:   fsys,
-		mix:    mixer.New(mixer.Config{Rate: o.Rate, Voices: o.Voices}),
+		mix:    mixer.New(o.mixer()),
 		wake:   make(chan struct{}, 1),
 		quit:   make(chan struct{}),
 		sounds: map[soundKey]*Sound{},
 		live:   map[mixer.Voice]*playback{},
+		groups: map[string]mixer.Group{},
 	}
+	p.master = &Bus{p: p, name: "master"}
+	p.mix.SetLimit(0, mixer.Limit{Voices: o.Voices, Steal: true})
 	if !o.InStep {
 		p.running.Go(p.pump)
 	}
@@ -185,6 +210,12 @@ const inStepFrames = 512
 // Mix overwrites block with the next frames, interleaved stereo, and moves time on by as many. It
 // is for players without a device, and belongs to one goroutine.
 func (p *Player) Mix(block []float32) {
+	began := time.Now()
+	p.mixBlock(block)
+	p.load.note(time.Since(began), len(block)/2, p.Rate())
+}
+
+func (p *Player) mixBlock(block []float32) {
 	if !p.opt.InStep {
 		p.mix.Mix(block)
 		select { // the pump refills streams and gives end notices; it is never waited for
@@ -270,9 +301,6 @@ func (p *Player) Delay() time.Duration {
 	}
 	return p.dev.Delay()
 }
-
-// Stats tells what the mixer did so far; see mixer.Stats.
-func (p *Player) Stats() mixer.Stats { return p.mix.Stats() }
 
 // Close stops everything at once, closes the device and every sound, and ends every Voice. It
 // returns when no goroutine of the player is left; ErrStalled says that one hangs in its storage.

@@ -29,7 +29,7 @@ func sounds() fs.FS { return os.DirFS(filepath.Join("..", "testdata", "sounds"))
 // inStep is a player that a test pulls frame by frame.
 func inStep(t testing.TB, fsys fs.FS, rate int) *Player {
 	t.Helper()
-	p := New(fsys, &Options{Rate: rate, InStep: true})
+	p := New(fsys, &Options{Rate: rate, InStep: true, NoLimiter: true})
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {
 			t.Errorf("Close: %v", err)

@@ -19,6 +19,8 @@ type playback struct {
 	asset  *asset
 	stream *stream // nil for a clip
 	from   int64   // the sound's frame at which it starts
+	shown  int64   // what the voice's position is until it has begun
+	at     int64   // the player's frame at which it takes over, 0 = at once
 }
 
 // pump runs beside the mixing path: after each block it has the streams decoded ahead and passes

@@ -238,16 +238,8 @@ func (s *Sound) swap(a *asset) (old *asset) {
 
 // crossfade moves the streams that play old over to a.
 func (p *Player) crossfade(s *Sound, old, a *asset, fade time.Duration) error {
-	p.mu.Lock()
-	var voices []*Voice
-	for _, b := range p.live {
-		if b.asset == old && b.stream != nil && b.voice.sound == s {
-			voices = append(voices, b.voice)
-		}
-	}
-	p.mu.Unlock()
 	var errs []error
-	for _, v := range voices {
+	for _, v := range p.voicesOf(s, old) {
 		errs = append(errs, v.moveTo(a, fade))
 	}
 	return errors.Join(errs...)

@@ -20,13 +20,15 @@ type stream struct {
 	asset *asset
 	dec   *decode.Stream
 	res   *mixer.Resampler // nil at the mixer's rate
+	fx    *treatment       // nil without an effect
 	ring  *ring
 	in    []float32 // a block of source frames
 	rest  []float32 // what the last step made and the ring had no space for
 	over  bool      // nothing follows rest
 
 	next   int64 // source frame that is decoded next
-	fed    int64 // source frames fed so far, over all loops
+	fed    int64 // source frames fed so far, over all loops, counted from the first one that is heard
+	skip   int   // frames that the resampler still gives of what lies ahead of that
 	left   int   // turns of the loop still to take; -1 = for ever
 	looped *Loop // the loop that left counts for
 
@@ -47,18 +49,24 @@ type mark struct{ out, src int64 }
 // chunk is how many frames of the mixer one step aims at: short enough that no step is felt.
 const chunk = 2048
 
-func newStream(a *asset) (*stream, error) {
+func newStream(a *asset, effect mixer.Effect) (*stream, error) {
 	dec, err := decode.Open(a.src, a.src.size, nil)
 	if err != nil {
 		return nil, err
 	}
 	ch := min(a.info.Channels, 2)
+	if effect != nil {
+		ch = 2
+	}
 	to := a.p.Rate()
 	n := min(max(chunk*a.info.Rate/to, 1), chunk)
 	st := &stream{
 		asset: a, dec: dec,
 		in:   make([]float32, n*ch),
 		ring: newRing(a.p.aheadFrames(), ch),
+	}
+	if effect != nil {
+		st.fx = newTreatment(effect)
 	}
 	if a.info.Rate != to {
 		if st.res, err = mixer.NewResampler(a.info.Rate, to, ch); err != nil {
@@ -71,8 +79,9 @@ func newStream(a *asset) (*stream, error) {
 // rewind makes the stream ready to be played from a source frame, with its first blocks decoded.
 // Nobody else may be at work on it.
 func (s *stream) rewind(frame int64, loop *Loop) error {
+	roll := s.preroll(frame)
 	if frame != 0 || s.next != 0 {
-		if err := s.dec.Seek(int(frame)); err != nil {
+		if err := s.dec.Seek(int(frame - roll)); err != nil {
 			return err
 		}
 	}
@@ -80,12 +89,32 @@ func (s *stream) rewind(frame int64, loop *Loop) error {
 		s.res.Reset()
 	}
 	s.ring.reset()
-	s.next, s.fed, s.looped, s.rest, s.over = frame, 0, nil, nil, false
+	s.next, s.fed, s.looped, s.rest, s.over = frame-roll, -roll, nil, nil, false
+	s.skip = int(roll * int64(s.asset.p.Rate()) / int64(s.asset.info.Rate))
 	s.loop.Store(loop)
 	s.need, s.quit = make(chan struct{}, 1), make(chan struct{})
 	s.marks, s.err = append(s.marks[:0], mark{0, frame}), nil
 	s.fill(s.ring.size() / 4)
 	return s.failure()
+}
+
+// preroll is how many source frames ahead of frame the resampler is to be fed, for else it would take
+// what lies there for silence: 4 ms at least, more than half its filter, and so many that they become
+// a whole number of frames.
+func (s *stream) preroll(frame int64) int64 {
+	if s.res == nil {
+		return 0
+	}
+	from, to := s.asset.info.Rate, s.asset.p.Rate()
+	unit := from
+	for a, b := from, to; b != 0; a, b = b, a%b {
+		unit = from / b
+	}
+	n := (from/250 + unit) / unit * unit
+	if int64(n) > frame {
+		n = int(frame) / unit * unit
+	}
+	return int64(n)
 }
 
 // Channels and Read are the mixer's end.
@@ -151,6 +180,9 @@ func (s *stream) flush() bool {
 func (s *stream) step() {
 	want := int64(len(s.in) / s.ring.ch)
 	loop := s.turns()
+	if s.fed < 0 { // ahead of what is heard, and of what the loop is about
+		loop, want = nil, min(want, -s.fed)
+	}
 	if loop != nil && s.next < loop.End {
 		want = min(want, loop.End-s.next)
 	}
@@ -208,18 +240,21 @@ func (s *stream) turn(loop *Loop) {
 	s.mark()
 }
 
-// push has source frames resampled for the ring.
+// push has source frames resampled and treated for the ring.
 func (s *stream) push(frames []float32) {
 	s.rest = frames
 	if s.res != nil {
 		s.rest = s.res.Process(frames)
+		n := min(s.skip, len(s.rest)/s.ring.ch)
+		s.rest, s.skip = s.rest[n*s.ring.ch:], s.skip-n
 	}
+	s.rest = s.fx.treat(s.rest)
 }
 
 // end says that nothing follows: after a clean end (nil) or an error.
 func (s *stream) end(err error) {
 	if err == nil && s.res != nil && len(s.rest) == 0 {
-		s.rest = s.res.Flush()
+		s.rest = s.fx.treat(s.res.Flush())
 	}
 	s.over = true
 	s.fail(err)

@@ -1,8 +1,10 @@
 package player
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,108 +12,81 @@ import (
 	"github.com/sndpak/sndpak/player/mixer"
 )
 
-// A Loop is a region of a sound in its own frames: [Start, End), End 0 meaning the sound's end.
-// The sound plays up to End, then the region again, Count times in all (0 = for ever), then on to
-// the sound's end.
-type Loop struct {
-	Start, End int64
-	Count      int
-}
-
-// Params say how a sound is played. The zero value plays it once, as it is, at once.
-type Params struct {
-	Gain   float64       // dB: amplitude times 10^(Gain/20); math.Inf(-1) is silence
-	Pan    float64       // -1 left to 1 right, by equal power; 0 is the centre
-	Pitch  float64       // how fast the sound goes by, 1/64 to 64: 2 is an octave up; 0 = 1
-	Loop   *Loop         // nil plays once
-	Start  int64         // the sound's frame that is heard first
-	Length int64         // for how many frames of the sound's rate it is heard in all, over loops too; 0 = no limit
-	At     int64         // the player's frame (see Player.Time) at which it starts; passed = at once
-	FadeIn time.Duration // 0 = 5 ms where Start is not 0, else none: attacks stay sharp
-	Paused bool          // wait for Resume
-
-	// OnEnd is called once when the voice has ended, with the error that ended it or nil: on a
-	// goroutine of its own, or by the goroutine that pulls a player in step. It may start sounds.
-	OnEnd func(v *Voice, err error)
-}
-
-// A Voice is one playing of a Sound. After its end all methods are harmless and do nothing. An
-// error of a method that steers it is mixer.ErrFull: too many commands within one block.
+// A Voice is one playing of a Sound. After its end all methods are harmless and do nothing. Those
+// that steer it take effect with the next block, ramped over 5 ms, or with At in their name exactly
+// at a frame of the player's time (see Player.Time), one that has passed meaning at once. Their error
+// is mixer.ErrFull, too many commands within one block or planned, or mixer.ErrValue, a value that
+// nothing can be done with.
 type Voice struct {
-	sound *Sound
-	onEnd func(v *Voice, err error)
-	cur   atomic.Pointer[playback] // nil once it has ended
-	done  chan struct{}
-	err   error // set before done closes
+	sound  *Sound
+	onEnd  func(v *Voice, err error)
+	effect mixer.Effect
+	cur    atomic.Pointer[playback] // nil once it has ended
+	done   chan struct{}
+	err    error // set before done closes
 
-	mu     sync.Mutex // one command at a time; guards what follows
-	asset  *asset
-	now    mixer.Params
-	loop   *Loop
-	paused bool
+	mu       sync.Mutex // one command at a time; guards what follows
+	asset    *asset
+	now      mixer.Params
+	loop     *Loop
+	paused   bool
+	stopping bool
+	followed bool        // something was queued up behind it
+	line     []*playback // those of the voice that may not be over yet; the last one is cur
+	planned  []order     // what a playback that takes over must be told again
 }
 
-// Time is how many frames the player has mixed, for Params.At.
+// An order is a command for a frame still to come.
+type order struct {
+	at int64
+	do func(c mixer.Commands, id mixer.Voice) error
+}
+
+// Time is how many frames the player has mixed, for Params.At and the like.
 func (p *Player) Time() int64 { return p.mix.Time() }
 
 // Play starts the sound; it is heard with the next block. The error is ErrClosed, that of a stream
-// that cannot start, mixer.ErrVoices (too many play) or mixer.ErrFull.
+// that cannot start, mixer.ErrVoices (too many wait or play) or mixer.ErrFull.
 func (s *Sound) Play(o Params) (*Voice, error) {
-	a := s.asset()
-	v := &Voice{sound: s, asset: a, onEnd: o.OnEnd, done: make(chan struct{}), paused: o.Paused}
-	loop, err := a.region(o.Loop)
-	if err == nil && (o.Start < 0 || a.info.Frames >= 0 && o.Start > a.info.Frames) {
-		err = fmt.Errorf("start at frame %d of %d", o.Start, a.info.Frames)
-	}
-	if err == nil {
-		v.loop, v.now = loop, a.params(o)
-		err = v.launch(o.Start, v.now)
-	}
+	v, err := s.play(&o)
 	if err != nil {
 		return nil, fmt.Errorf("player: play %q: %w", s.name, err)
 	}
 	return v, nil
 }
 
-// region checks a loop against the sound and gives it its end.
-func (a *asset) region(l *Loop) (*Loop, error) {
-	if l == nil {
-		return nil, nil
+func (s *Sound) play(o *Params) (*Voice, error) {
+	a := s.asset()
+	if o.Effect != nil && a.clip != nil { // effects sit in streams
+		t, err := s.p.Load(s.name, Stream)
+		if err != nil {
+			return nil, err
+		}
+		defer t.Unload()
+		a = t.asset()
 	}
-	c, frames := *l, a.length()
-	if c.End == 0 {
-		c.End = frames
+	if err := o.check(a); err != nil {
+		return nil, err
 	}
-	if c.Start < 0 || c.End <= c.Start || c.End > frames || c.Count < 0 {
-		return nil, fmt.Errorf("loop of frames %d to %d, %d times, in a sound of %d frames", l.Start, l.End, l.Count, frames)
+	loop, err := a.region(o.Loop)
+	if err != nil {
+		return nil, err
 	}
-	return &c, nil
-}
-
-// params puts o into the mixer's terms, all but where it starts.
-func (a *asset) params(o Params) mixer.Params {
-	return mixer.Params{
-		Gain: o.Gain, Pan: o.Pan, Pitch: o.Pitch, At: o.At, Length: a.scaled(o.Length), Paused: o.Paused,
-		FadeIn: int(o.FadeIn.Seconds() * float64(a.p.Rate())),
+	v := &Voice{
+		sound: s, asset: a, onEnd: o.OnEnd, effect: o.Effect, done: make(chan struct{}),
+		paused: o.Paused, loop: loop, now: s.params(a, o),
 	}
-}
-
-// scaledLoop is the loop in the mixer's frames.
-func (a *asset) scaledLoop(l *Loop) *mixer.Loop {
-	if l == nil {
-		return nil
-	}
-	return &mixer.Loop{Start: a.scaled(l.Start), End: min(a.scaled(l.End), a.clip.pcm.Frames()), Count: l.Count}
+	return v, v.launch(o.Start, v.now)
 }
 
 // launch starts a playback at a source frame and makes it the voice's.
 func (v *Voice) launch(frame int64, m mixer.Params) error {
 	a := v.asset
-	b := &playback{voice: v, asset: a, from: frame}
+	b := &playback{voice: v, asset: a, from: frame, shown: frame}
 	if a.clip != nil {
 		m.Loop, m.Start = a.scaledLoop(v.loop), min(a.scaled(frame), a.clip.pcm.Frames())
 	} else {
-		st, err := a.take(frame, v.loop)
+		st, err := a.take(frame, v.loop, v.effect)
 		if err != nil {
 			return err
 		}
@@ -121,6 +96,7 @@ func (v *Voice) launch(frame int64, m mixer.Params) error {
 		}
 	}
 	v.cur.Store(b)
+	v.line = append(v.line, b)
 	if err := a.p.start(b, m); err != nil {
 		v.cur.Store(nil)
 		if b.stream != nil {
@@ -150,6 +126,24 @@ func (v *Voice) over(b *playback, err error) {
 	}
 }
 
+// Voices are those that are not over, in the order of their starts.
+func (p *Player) Voices() []*Voice {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	live := make([]*playback, 0, len(p.live))
+	for _, b := range p.live {
+		if b.voice.cur.Load() == b {
+			live = append(live, b)
+		}
+	}
+	slices.SortFunc(live, func(a, b *playback) int { return cmp.Compare(a.mixed(), b.mixed()) })
+	voices := make([]*Voice, len(live))
+	for i, b := range live {
+		voices[i] = b.voice
+	}
+	return voices
+}
+
 // Sound is what the voice plays.
 func (v *Voice) Sound() *Sound { return v.sound }
 
@@ -166,54 +160,89 @@ func (v *Voice) Err() error {
 	}
 }
 
-// steer runs one command on the voice's playback, if it still has one.
-func (v *Voice) steer(do func(m *mixer.Mixer, id mixer.Voice) error) error {
+// last is the voice's newest playback in the mixer, 0 where it has ended, for what is to follow it.
+func (v *Voice) last() mixer.Voice {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.followed = true
 	if b := v.cur.Load(); b != nil {
-		return do(v.sound.p.mix, b.mixed())
+		return b.mixed()
 	}
+	return 0
+}
+
+// steer gives a command to the voice's playback, for a frame or at once, and where a seek is planned
+// also to the one that plays until then.
+func (v *Voice) steer(at int64, do func(c mixer.Commands, id mixer.Voice) error, note func()) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.cur.Load() == nil {
+		return nil
+	}
+	mix := v.sound.p.mix
+	now := mix.Time()
+	v.prune()
+	for i, b := range v.line {
+		if i+1 < len(v.line) && v.line[i+1].at <= now {
+			continue // on its way out
+		}
+		if err := do(mix.At(at), b.mixed()); err != nil {
+			return err
+		}
+	}
+	v.planned = slices.DeleteFunc(v.planned, func(o order) bool { return o.at <= now })
+	if at > now && v.asset.clip == nil {
+		v.planned = append(v.planned, order{at, do})
+	}
+	note()
 	return nil
 }
 
-// SetGain sets the gain in dB within 5 ms.
+// prune forgets playbacks that are over; mu is held.
+func (v *Voice) prune() {
+	cur := v.cur.Load()
+	v.line = slices.DeleteFunc(v.line, func(b *playback) bool {
+		return b != cur && v.sound.p.mix.State(b.mixed()).Ended
+	})
+}
+
+// SetGain sets the gain in dB.
 func (v *Voice) SetGain(dB float64) error {
-	return v.steer(func(m *mixer.Mixer, id mixer.Voice) error {
-		v.now.Gain = dB
-		return m.SetGain(id, dB)
-	})
+	return v.steer(0, func(c mixer.Commands, id mixer.Voice) error { return c.SetGain(id, dB) }, func() { v.now.Gain = dB })
 }
 
-// SetPan sets the pan, -1 to 1, within 5 ms.
+// SetPan sets the pan, -1 to 1.
 func (v *Voice) SetPan(pan float64) error {
-	return v.steer(func(m *mixer.Mixer, id mixer.Voice) error {
-		v.now.Pan = pan
-		return m.SetPan(id, pan)
-	})
+	return v.steer(0, func(c mixer.Commands, id mixer.Voice) error { return c.SetPan(id, pan) }, func() { v.now.Pan = pan })
 }
 
-// SetPitch sets how fast the sound goes by, 1/64 to 64, within 5 ms.
+// SetPitch sets how fast the sound goes by, 1/64 to 64.
 func (v *Voice) SetPitch(pitch float64) error {
-	return v.steer(func(m *mixer.Mixer, id mixer.Voice) error {
-		v.now.Pitch = pitch
-		return m.SetPitch(id, pitch)
+	return v.steer(0, func(c mixer.Commands, id mixer.Voice) error { return c.SetPitch(id, pitch) }, func() { v.now.Pitch = pitch })
+}
+
+// Fade moves the voice's fade with the next block.
+func (v *Voice) Fade(f Fade) error { return v.FadeAt(0, f) }
+
+// FadeAt moves it from a frame of the player's time on. A stream that is sought while it fades is at
+// the end of its fade.
+func (v *Voice) FadeAt(frame int64, f Fade) error {
+	m := v.sound.p.fade(f)
+	return v.steer(frame, func(c mixer.Commands, id mixer.Voice) error { return c.Fade(id, m) }, func() {
+		if frame <= v.sound.p.Time() {
+			v.now.Faded, v.stopping = f.Gain, v.stopping || f.Stop
+		}
 	})
 }
 
-// Pause fades the voice out within 5 ms and keeps its place.
+// Pause fades the voice out and keeps its place.
 func (v *Voice) Pause() error {
-	return v.steer(func(m *mixer.Mixer, id mixer.Voice) error {
-		v.paused = true
-		return m.Pause(id)
-	})
+	return v.steer(0, func(c mixer.Commands, id mixer.Voice) error { return c.Pause(id) }, func() { v.paused = true })
 }
 
 // Resume goes on where Pause stopped.
 func (v *Voice) Resume() error {
-	return v.steer(func(m *mixer.Mixer, id mixer.Voice) error {
-		v.paused = false
-		return m.Resume(id)
-	})
+	return v.steer(0, func(c mixer.Commands, id mixer.Voice) error { return c.Resume(id) }, func() { v.paused = false })
 }
 
 // Paused reports whether the voice waits for Resume.
@@ -223,137 +252,97 @@ func (v *Voice) Paused() bool {
 	return v.paused && v.cur.Load() != nil
 }
 
+// Virtual reports whether the voice plays on unheard, for want of room (see Options.Heard).
+func (v *Voice) Virtual() bool {
+	b := v.cur.Load()
+	return b != nil && v.sound.p.mix.State(b.mixed()).Unheard
+}
+
 // Stop ends the voice with a fade, 5 ms where it is 0.
-func (v *Voice) Stop(fade time.Duration) error {
-	return v.steer(func(m *mixer.Mixer, id mixer.Voice) error {
-		return m.Stop(id, int(fade.Seconds()*float64(m.Rate())))
-	})
+func (v *Voice) Stop(fade time.Duration) error { return v.StopAt(0, fade) }
+
+// StopAt begins that fade at a frame of the player's time.
+func (v *Voice) StopAt(frame int64, fade time.Duration) error {
+	n := int(v.sound.p.frames(fade))
+	if frame <= v.sound.p.Time() {
+		v.mu.Lock()
+		v.retract()
+		v.stopping = true
+		v.mu.Unlock()
+	}
+	return v.steer(frame, func(c mixer.Commands, id mixer.Voice) error { return c.Stop(id, n) }, func() {})
 }
 
 // SetLoop changes the loop while the voice plays. With nil it leaves the loop and plays on to the
 // sound's end. What a stream has decoded ahead (Options.Ahead) still follows the old one.
 func (v *Voice) SetLoop(l *Loop) error {
-	return v.steer(func(m *mixer.Mixer, id mixer.Voice) error {
-		loop, err := v.asset.region(l)
-		if err != nil {
-			return fmt.Errorf("player: %q: %w", v.sound.name, err)
-		}
-		v.loop = loop
-		if b := v.cur.Load(); b != nil && b.stream != nil {
-			b.stream.loop.Store(loop)
-			return nil
-		}
-		return m.SetLoop(id, v.asset.scaledLoop(loop))
-	})
-}
-
-// SeekTo goes to a frame of the sound, cross-faded over 5 ms; one out of range goes to the nearest
-// end. The error is that of the stream that cannot be read there; the voice then plays on.
-func (v *Voice) SeekTo(frame int64) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	old, a := v.cur.Load(), v.asset
-	if old == nil {
+	b := v.cur.Load()
+	if b == nil {
 		return nil
 	}
-	frame = min(max(frame, 0), a.length())
-	if a.clip != nil {
-		return a.p.mix.Seek(old.mixed(), min(a.scaled(frame), a.clip.pcm.Frames()))
-	}
-	if err := v.jump(old, a, frame, a.p.ramp()); err != nil {
-		return fmt.Errorf("player: seek %q to frame %d: %w", v.sound.name, frame, err)
-	}
-	return nil
-}
-
-// moveTo goes over to another asset of the sound, at the place where it stands.
-func (v *Voice) moveTo(a *asset, fade time.Duration) error {
-	at := v.place()
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	old := v.cur.Load()
-	if old == nil || a.clip != nil {
-		return nil
-	}
-	at = at * int64(a.info.Rate) / int64(v.asset.info.Rate)
-	if loop := v.loop; loop != nil && loop.End > a.length() {
-		v.loop = nil
-	}
-	if err := v.jump(old, a, min(at, a.length()), int(fade.Seconds()*float64(a.p.Rate()))); err != nil {
-		return fmt.Errorf("player: reload %q while it plays: %w", v.sound.name, err)
-	}
-	v.asset = a
-	return nil
-}
-
-// jump starts a second stream at a frame and fades the first one out below it, within so many of the
-// mixer's frames.
-func (v *Voice) jump(old *playback, a *asset, frame int64, fade int) error {
-	st, err := a.take(frame, v.loop)
+	loop, err := v.asset.region(l)
 	if err != nil {
-		return err
+		return fmt.Errorf("player: %q: %w", v.sound.name, err)
 	}
-	m := v.now
-	m.At, m.FadeIn, m.Paused = 0, fade, v.paused
-	b := &playback{voice: v, asset: a, stream: st, from: frame}
-	if !v.cur.CompareAndSwap(old, b) { // it ended meanwhile
-		a.putBack(st)
+	v.loop = loop
+	if b.stream != nil {
+		b.stream.loop.Store(loop)
 		return nil
 	}
-	if err := a.p.start(b, m); err != nil {
-		a.putBack(st)
-		v.backTo(old, b)
-		return err
-	}
-	return a.p.mix.Stop(old.mixed(), fade)
-}
-
-// backTo makes old the voice's playback again where b could not start; if old has ended meanwhile,
-// so has the voice.
-func (v *Voice) backTo(old, b *playback) {
-	p := v.sound.p
-	p.mu.Lock()
-	alive := p.live[old.mixed()] == old && v.cur.CompareAndSwap(b, old)
-	p.mu.Unlock()
-	if !alive {
-		v.over(b, nil)
-	}
+	return v.sound.p.mix.SetLoop(b.mixed(), v.asset.scaledLoop(loop))
 }
 
 // Position is the sound's frame that is heard now: what the device still holds is taken off.
 func (v *Voice) Position() int64 {
 	p := v.sound.p
-	return v.standing(int64(p.Delay().Seconds() * float64(p.Rate())))
+	return v.standing(p.frames(p.Delay()) + int64(p.mix.Ahead()))
 }
 
 // place is the sound's frame that is mixed next.
 func (v *Voice) place() int64 { return v.standing(0) }
 
+// shownNow is the playback that the voice's position is told from: the last one that has begun, or
+// that is a seek which counts as done.
+func (v *Voice) shownNow() (b *playback, st mixer.State) {
+	mix := v.sound.p.mix
+	for _, b = range slices.Backward(v.line) {
+		if st = mix.State(b.mixed()); !st.Waiting || b.at <= mix.Time() {
+			break
+		}
+	}
+	return b, st
+}
+
 // standing is the sound's frame that was mixed so many of the mixer's frames ago.
 func (v *Voice) standing(ago int64) int64 {
-	b := v.cur.Load()
-	if b == nil {
+	if v.cur.Load() == nil {
 		return v.sound.Frames()
 	}
-	a := b.asset
-	st := a.p.mix.State(b.mixed())
+	v.mu.Lock()
+	b, st := v.shownNow()
+	loop, pitch := v.asset.scaledLoopOf(v.loop), cmp.Or(v.now.Pitch, 1)
+	v.mu.Unlock()
 	if st.Waiting {
-		return b.from
+		return b.shown
 	}
-	out := st.Position - ago
+	a := b.asset
+	out := st.Position - int64(math.Round(float64(ago)*pitch))
 	if b.stream != nil {
 		return b.stream.at(max(out, 0))
 	}
-	if l := v.region(); l != nil && st.Loops > 0 && out < l.Start {
-		out += l.End - l.Start
+	if loop != nil && st.Loops > 0 && out < loop.Start {
+		out += loop.End - loop.Start
 	}
 	frame := int64(math.Round(float64(max(out, 0)) * float64(a.info.Rate) / float64(a.p.Rate())))
 	return min(frame, a.length())
 }
 
-// region is the loop of a clip in the mixer's frames.
-func (v *Voice) region() *mixer.Loop {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.asset.scaledLoop(v.loop)
+// scaledLoopOf is scaledLoop of a clip, nil of a stream.
+func (a *asset) scaledLoopOf(l *Loop) *mixer.Loop {
+	if a.clip == nil {
+		return nil
+	}
+	return a.scaledLoop(l)
 }

@@ -135,6 +135,10 @@ func (m *Mixer) Rate() int { return m.rate }
 // Time is how many frames Mix has given since the start.
 func (m *Mixer) Time() int64 { return m.time.Load() }
 
+// Ahead is how many frames the limiter has the mixer be ahead of what it gives: State tells of that
+// frame. 0 without one.
+func (m *Mixer) Ahead() int { return m.limiter.look() }
+
 // Mix fills block with the next len(block)/2 interleaved stereo frames, and time goes on by as
 // many. Commands given before the call take effect at its first frame, those with a frame of their
 // own at that.

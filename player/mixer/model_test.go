@@ -170,7 +170,7 @@ func (m *model) fadeTo(v *modelVoice, f Fade) {
 		v.doomed = v.paused
 	}
 	switch {
-	case !v.heard || v.still():
+	case v.heard && v.still() || !v.heard && !v.fade.moving():
 		v.fade = modelMove{to: to}
 	case f.Frames == 0:
 		v.fade.start(to, m.ramp, Smooth)

@@ -127,10 +127,11 @@ func (v *voice) swing(curve []float32) {
 	}
 }
 
-// fadeTo moves the fade, at once where it would not be heard.
+// fadeTo moves the fade, at once where it would not be heard. A fade-in that is still to come stands
+// at silence.
 func (v *voice) fadeTo(g float32, n int, shape Curve, curve []float32) {
 	switch {
-	case !v.heard || v.held():
+	case v.heard && v.held() || !v.heard && !v.fade.moving():
 		v.fade = rest(g)
 	case n == 0:
 		v.fade.start(g, len(curve), Smooth, curve)
