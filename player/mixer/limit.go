@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/sndpak/sndpak/player/tick"
 )
 
 // A Group is a set of voices with a limit, such as all those of one sound or of one kind. The zero
@@ -150,11 +152,20 @@ func (m *Mixer) veil(n int) int {
 	if m.most == len(m.voices) {
 		return n
 	}
-	every := int64(len(m.curve))
-	if m.now%every == 0 {
-		m.rank()
+	m.chores.Advance(m.now)
+	next, _ := m.chores.Next()
+	return int(min(int64(n), next-m.now))
+}
+
+// newChores are what is done anew every 5 ms, by the frame and not by the block.
+func (m *Mixer) newChores() *tick.Scheduler {
+	s := tick.New(tick.Config{Second: int64(m.rate), CatchUp: -1})
+	every, err := s.Add("rank", tick.Every(int64(len(m.curve))))
+	if err != nil {
+		panic(err) // the curve has a frame at least
 	}
-	return int(min(int64(n), every-m.now%every))
+	s.Subscribe(every, func(tick.Tick) { m.rank() })
+	return s
 }
 
 // rank has the most important voices heard, as many as may be: by priority, then by loudness, then

@@ -28,6 +28,8 @@ import (
 	"errors"
 	"math"
 	"sync/atomic"
+
+	"github.com/sndpak/sndpak/player/tick"
 )
 
 // Errors that a caller can branch on.
@@ -80,8 +82,9 @@ type Mixer struct {
 	groups  []group
 	most    int      // voices that are mixed at a time
 	ranking []uint64 // scratch of rank
-	buses   []bus    // the first one is the master; one lies behind those that it is below
-	made    int      // so many of them are in use
+	chores  *tick.Scheduler
+	buses   []bus // the first one is the master; one lies behind those that it is below
+	made    int   // so many of them are in use
 	stats   Stats
 	time    atomic.Int64 // now, for everybody
 
@@ -113,6 +116,7 @@ func New(c Config) *Mixer {
 		m.limiter = newLimiter(rate)
 	}
 	m.ranking = make([]uint64, 0, voices)
+	m.chores = m.newChores()
 	m.Commands = Commands{m: m}
 	m.dip, m.half = dipTable(rate, len(m.curve))
 	m.desk.init(voices, queue)
