@@ -33,7 +33,10 @@ const mostWindows = 8
 
 // NewSpectrum returns a Spectrum of n columns of a sound of so many frames.
 func NewSpectrum(in decode.Info, frames int64, n int) *Spectrum {
-	size := 2048
+	size := 4096
+	if in.Rate < 32000 {
+		size = 2048
+	}
 	for size > 256 && int64(size) > frames/4 { // a short sound shows when, and less what
 		size /= 2
 	}
