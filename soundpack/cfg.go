@@ -34,8 +34,10 @@ const (
 
 type cfg struct{}
 
-func (cfg) name() string   { return "cfg" }
-func (cfg) traits() traits { return traits{head: true, exact: true, tables: true} }
+func (cfg) name() string { return "cfg" }
+func (cfg) traits() traits {
+	return traits{head: true, exact: true, whole: true, tables: true, most: cfgMost}
+}
 
 func (cfg) index(string) (string, error) { return "", nil }
 
@@ -170,15 +172,16 @@ func (cfg) check(name string) error {
 	return checkPath(name)
 }
 
+func (cfg) bears(name string) bool {
+	return utf8.ValidString(name) && utf8.RuneCountInString(name) <= cfgMost && strings.IndexFunc(name, func(r rune) bool { return r > 0xff }) < 0
+}
+
 // short is never asked for: what check refuses the manifest cannot help with.
 func (cfg) short(name string, n int) string { return split{}.short(name, n) }
 
 func (cfg) aliased(string) bool { return false }
 
 func (cfg) plan(end int64, recs []record) error {
-	if len(recs) > cfgMost {
-		return fmt.Errorf("%w: %d entries, and %d is the most in the cfg layout", ErrLimit, len(recs), cfgMost)
-	}
 	return placeAll("cfg", end, recs)
 }
 

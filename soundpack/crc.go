@@ -30,7 +30,7 @@ const crcRecord = 12 // bytes a record
 type crc struct{}
 
 func (crc) name() string   { return "crc" }
-func (crc) traits() traits { return traits{exact: true, keyed: true, hashed: true} }
+func (crc) traits() traits { return traits{exact: true, keyed: true, hashed: true, whole: true} }
 
 func (crc) index(data string) (string, error) {
 	ext := filepath.Ext(data)
@@ -62,6 +62,8 @@ func (crc) load(raw string) (index, []problem, error) {
 
 // check lets any portable path pass: its id is all that is stored of it.
 func (crc) check(name string) error { return checkPath(name) }
+
+func (crc) bears(name string) bool { return name != "" }
 
 // short is the id of the path; there is no second choice.
 func (crc) short(name string, _ int) string { return crcText(pathID(name)) }

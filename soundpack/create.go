@@ -19,7 +19,7 @@ import (
 type CreateOptions struct {
 	// Index is the path of the index; "" means beside the data.
 	Index string
-	// Layout is "split", which "" means too.
+	// Layout is "split", which "" means too, "crc", "cfg" or "pck".
 	Layout string
 	// Force replaces a pack that is there.
 	Force bool
@@ -28,6 +28,13 @@ type CreateOptions struct {
 	// SHA256 puts the SHA-256 of each entry into the manifest, beside its CRC-32C. It costs sixteen
 	// times as much.
 	SHA256 bool
+	// Salvage keeps what the layout can hold of sources that come out of other packs and archives: a
+	// name stays although no new one may be so, and a source that cannot be held is left out instead of
+	// refused. Each is told to Notice.
+	Salvage bool
+	// IDs takes a name of eight lower-case hex digits for the id itself, in the crc layout, and not for
+	// a path: so what a listing shows of a pack without names goes back in as it was.
+	IDs bool
 	// Facts, if not nil, looks into each body and tells the manifest what sound it is; the zero Facts
 	// where it is none. An error ends Create.
 	Facts func(r io.ReaderAt, size int64) (Facts, error)
@@ -81,7 +88,8 @@ type creation struct {
 	sources []Source
 	recs    []record
 	notes   []note
-	total   int64 // bytes of all sources
+	extra   []member // of the manifest that the sources come from
+	total   int64    // bytes of all sources
 }
 
 // plan checks everything that can be checked before writing.
@@ -89,14 +97,8 @@ func (c *creation) plan() (err error) {
 	if c.layout, err = pick(c.Layout); err != nil {
 		return err
 	}
-	if beside, err := c.layout.index(c.data); c.Index == "" {
-		if err != nil {
-			return err
-		}
-		c.Index = beside
-	}
-	if filepath.Clean(c.Index) == filepath.Clean(c.data) {
-		return fmt.Errorf("data and index have the same path: %w", fs.ErrInvalid)
+	if err := c.placeIndex(); err != nil {
+		return err
 	}
 	if err := checkLockPath(c.data, c.Index); err != nil {
 		return err
@@ -104,11 +106,26 @@ func (c *creation) plan() (err error) {
 	if err := c.checkPlace(); err != nil {
 		return err
 	}
-	c.recs, c.notes = make([]record, len(c.sources)), make([]note, len(c.sources))
 	if err := c.checkNames(); err != nil {
 		return err
 	}
 	return c.checkSizes()
+}
+
+// placeIndex tells where the index goes: into the data where the layout has its table there.
+func (c *creation) placeIndex() error {
+	f, err := forced(c.data, c.Index, c.layout.name())
+	switch {
+	case err != nil:
+		return err
+	case c.layout.traits().head:
+		c.Index = c.data
+		return nil
+	}
+	if c.Index = f.index; filepath.Clean(c.Index) == filepath.Clean(c.data) {
+		return fmt.Errorf("data and index have the same path: %w", fs.ErrInvalid)
+	}
+	return nil
 }
 
 // checkSizes refuses what cannot fit. Sources of one size may turn out to be the same, so that each
@@ -129,7 +146,14 @@ func (c *creation) checkSizes() error {
 			least = append(least, c.recs[i])
 		}
 	}
-	if err := c.layout.plan(0, least); err != nil {
+	if err := c.layout.plan(c.head(), least); err != nil {
+		return err
+	}
+	n := len(c.recs)
+	if c.managed() {
+		n++
+	}
+	if err := checkCount(c.layout, n); err != nil {
 		return err
 	}
 	for _, s := range c.sources {
@@ -183,17 +207,45 @@ func (c *creation) leaveOut(own fs.FileInfo) {
 // checkNames gives each record its name, and refuses names that cannot be used and those that could not
 // be told apart, all in one message, since whoever renames the files wants to do so once.
 func (c *creation) checkNames() error {
-	n := newNaming(c.layout, c.Plain, len(c.sources))
+	if t := c.layout.traits(); t.keyed && !t.hashed {
+		c.sources = numbered(c.sources)
+	}
+	n := newNaming(c)
+	kept := make([]Source, 0, len(c.sources))
 	for _, s := range c.sources {
-		n.take(s)
+		if n.take(len(kept), s) {
+			kept = append(kept, s)
+		}
 	}
 	if err := n.done(); err != nil {
 		return err
 	}
+	c.sources = slices.DeleteFunc(kept, n.clash)
+	c.recs, c.notes = make([]record, len(c.sources)), make([]note, len(c.sources))
 	for i, s := range c.sources {
-		c.recs[i].raw, c.notes[i].name = n.record(s.Name)
+		c.notes[i] = s.told()
+		c.recs[i].raw, c.notes[i].name = n.record(i, s)
+		if s.from != nil && c.extra == nil {
+			c.extra = s.from.manifest().extra
+		}
 	}
 	return nil
+}
+
+// managed tells whether there will be a manifest.
+func (c *creation) managed() bool { return !c.Plain && len(c.recs) > 0 }
+
+// head is the length of the table that stands in the data before the bodies.
+func (c *creation) head() int64 {
+	h, ok := c.layout.(heading)
+	if !ok {
+		return 0
+	}
+	all := c.recs
+	if c.managed() {
+		all = append(all[:len(all):len(all)], record{raw: manifestName})
+	}
+	return h.head(all)
 }
 
 // write makes the temporary pair and publishes it.
@@ -203,6 +255,9 @@ func (c *creation) write(ctx context.Context) error {
 	err := c.file(data, func(f storage.File) error { return c.copyAll(ctx, f) })
 	if err != nil {
 		return err
+	}
+	if c.layout.traits().head {
+		return c.publishOne(ctx, data)
 	}
 	err = c.file(index, func(f storage.File) error {
 		_, err := f.Write(c.layout.encode(c.recs))
@@ -289,10 +344,26 @@ func (c *creation) publish(data, index, keep string) (err error) {
 	return nil
 }
 
-// copyAll writes the bodies one after another, and the manifest.
+// publishOne moves a pack of one file into place, in one step whatever is there.
+func (c *creation) publishOne(ctx context.Context, temp string) error {
+	err := ctx.Err()
+	if err == nil {
+		err = c.storage.Rename(temp, c.data)
+	}
+	if err != nil {
+		return errors.Join(err, c.storage.Remove(temp))
+	}
+	if err := c.storage.SyncDir(filepath.Dir(c.data)); err != nil {
+		return fmt.Errorf("%w: the pack is in place, but %w", ErrDurability, err)
+	}
+	return nil
+}
+
+// copyAll writes the bodies one after another, and the manifest, and the table if it goes before them.
 func (c *creation) copyAll(ctx context.Context, f storage.File) error {
 	var done, end, high int64 // bytes read; where the next body goes; the length of the file
 	block := make([]byte, 256<<10)
+	end = c.head()
 	same := newBodies(c.sources)
 	for i, s := range c.sources {
 		r := &c.recs[i]
@@ -301,7 +372,7 @@ func (c *creation) copyAll(ctx context.Context, f storage.File) error {
 		if full != nil && !same.twins(r.size) {
 			return full
 		}
-		d := c.digest(same.twins(r.size))
+		d := c.digest(i, same.twins(r.size))
 		to := body{f, end, d}
 		if err := c.copyOne(ctx, &to, s, block, &done); err != nil {
 			return fmt.Errorf("%s: %w", s.Path, err)
@@ -314,7 +385,9 @@ func (c *creation) copyAll(ctx context.Context, f storage.File) error {
 		}
 		if twin >= 0 {
 			r.off = c.recs[twin].off
-			c.notes[i].facts = c.notes[twin].facts
+			if !c.notes[i].facts.known() {
+				c.notes[i].facts = c.notes[twin].facts
+			}
 			continue // what comes next is written over it
 		}
 		if full != nil {
@@ -329,13 +402,16 @@ func (c *creation) copyAll(ctx context.Context, f storage.File) error {
 	if err == nil && end < high {
 		err = f.Truncate(end)
 	}
+	if err == nil && c.layout.traits().head {
+		_, err = f.WriteAt(c.layout.encode(c.recs), 0)
+	}
 	return err
 }
 
-// digest is what a body is summed up by on its way: nothing, if nobody wants to know.
-func (c *creation) digest(twins bool) *digest {
+// digest is what the i-th body is summed up by on its way: nothing, if nobody wants to know.
+func (c *creation) digest(i int, twins bool) *digest {
 	d := &digest{sum: twins || !c.Plain, told: !c.Plain}
-	if c.SHA256 && !c.Plain {
+	if (c.SHA256 || c.notes[i].sha256 != "") && !c.Plain {
 		d.sha = sha256.New()
 	}
 	return d
@@ -343,7 +419,7 @@ func (c *creation) digest(twins bool) *digest {
 
 // look asks for the facts of a body that was written.
 func (c *creation) look(f storage.File, i int) (err error) {
-	if c.Facts == nil || c.Plain {
+	if c.Facts == nil || c.Plain || c.notes[i].facts.known() {
 		return nil
 	}
 	r := c.recs[i]
@@ -355,10 +431,10 @@ func (c *creation) look(f storage.File, i int) (err error) {
 
 // writeManifest writes the last entry, and returns where the data ends.
 func (c *creation) writeManifest(f storage.File, end int64) (int64, error) {
-	if c.Plain || len(c.recs) == 0 {
+	if !c.managed() {
 		return end, nil
 	}
-	text := encodeManifest(end, c.recs, c.notes, nil)
+	text := encodeManifest(end, c.recs, c.notes, c.extra)
 	own := []record{{raw: manifestName, size: int64(len(text))}}
 	if err := c.layout.plan(end, own); err != nil {
 		return end, err

@@ -28,6 +28,8 @@ type layout interface {
 	load(raw string) (index, []problem, error)
 	// check tells why a writer refuses a name without a manifest to hold it; nil if it does not.
 	check(name string) error
+	// bears tells whether a record can have a name, be it one that no writer would choose.
+	bears(name string) bool
 	// short is a record's name for a full name that it cannot hold: the n-th choice, the same each time.
 	// A layout with keys has one choice, or in pck the number n.
 	short(name string, n int) string
@@ -49,7 +51,9 @@ type traits struct {
 	exact  bool // names compare byte by byte, and not without regard to the case of A-Z
 	keyed  bool // records have keys and no names: those are in the manifest alone
 	hashed bool // the key is a hash of the path, and the records are in its order
+	whole  bool // a name that check refuses cannot be held at all: there are no aliases
 	tables bool // bodies may be JSON tables, which readers see as what they were made of
+	most   int  // entries that a writer writes, the manifest counted; 0: as many as fit
 }
 
 // fold is what two names have in common that compare equal.
@@ -58,6 +62,14 @@ func (t traits) fold(name string) string {
 		return name
 	}
 	return foldASCII(name)
+}
+
+// checkCount refuses more entries than a writer may write.
+func checkCount(l layout, n int) error {
+	if most := l.traits().most; most > 0 && n > most {
+		return fmt.Errorf("%w: %d entries, and %d is the most in the %s layout", ErrLimit, n, most, l.name())
+	}
+	return nil
 }
 
 // A heading is a layout whose table is at the head of the data.

@@ -295,6 +295,7 @@ type line struct {
 	name  string // the full name, if it can be used
 	shown string // and as it is shown
 	text  string // "" where there is no line
+	n     int    // its place among the lines
 	fits  bool   // it tells of the very bytes that the record names
 }
 
@@ -409,7 +410,7 @@ func (m *manifest) fit(n int, obj string, off int64, x index) {
 		return
 	}
 	r := x.at(i)
-	*l = line{text: obj, fits: r.size == size && (size == 0 || off-back == r.off)}
+	*l = line{n: n, text: obj, fits: r.size == size && (size == 0 || off-back == r.off)}
 	if !l.fits {
 		m.unfit.add(show(raw))
 	}
@@ -473,6 +474,14 @@ func (m *manifest) find(full string) int {
 		return int(i)
 	}
 	return -1
+}
+
+// place is that of an entry's line; those without one come last.
+func (m *manifest) place(i int) int {
+	if i >= len(m.lines) || m.lines[i].text == "" {
+		return math.MaxInt
+	}
+	return m.lines[i].n
 }
 
 // note is what is known of an entry's bytes; nothing where the line does not fit.

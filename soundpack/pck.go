@@ -32,7 +32,7 @@ const (
 type pck struct{}
 
 func (pck) name() string   { return "pck" }
-func (pck) traits() traits { return traits{head: true, keyed: true} }
+func (pck) traits() traits { return traits{head: true, keyed: true, whole: true} }
 
 func (pck) index(string) (string, error) { return "", nil }
 
@@ -103,6 +103,8 @@ func (pck) check(name string) error {
 	}
 	return checkPath(name)
 }
+
+func (pck) bears(string) bool { return true }
 
 func (pck) short(_ string, n int) string { return strconv.Itoa(n) }
 

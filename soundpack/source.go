@@ -27,6 +27,17 @@ type Source struct {
 	Open func() (io.ReadCloser, error)
 
 	info fs.FileInfo // of the host's file, if it is one
+	from *Pack       // the pack whose entry it is, if it is one
+	at   int         // and the entry's ordinal
+}
+
+// told is what the pack that a source comes from tells of its bytes. Their checksum is taken again.
+func (s *Source) told() note {
+	if s.from == nil {
+		return note{}
+	}
+	n := s.from.manifest().note(s.at)
+	return note{sha256: n.sha256, facts: n.facts, extra: n.extra}
 }
 
 // Sources are the files at the given paths. A file is named by the last element of its path. A folder
@@ -56,7 +67,9 @@ func Sources(paths []string, notice func(path, text string)) ([]Source, error) {
 			}
 			all = append(all, s...)
 		case info.Mode().IsRegular():
-			all = append(all, Source{filepath.Base(p), p, info.Size(), func() (io.ReadCloser, error) { return os.Open(p) }, info})
+			all = append(all, Source{
+				Name: filepath.Base(p), Path: p, Size: info.Size(), Open: func() (io.ReadCloser, error) { return os.Open(p) }, info: info,
+			})
 		default:
 			return nil, fmt.Errorf("soundpack: %s: not a regular file", p)
 		}
@@ -64,10 +77,15 @@ func Sources(paths []string, notice func(path, text string)) ([]Source, error) {
 	return all, nil
 }
 
-// SourcesFS are the files of a whole file system, as [Sources] takes those of a folder.
+// SourcesFS are the files of a whole file system, as [Sources] takes those of a folder. Those of a [Pack]
+// are all of its entries, in its order, with what its manifest tells of them; of entries that share a
+// name the first. The pack must stay open until they have been read.
 func SourcesFS(fsys fs.FS, notice func(path, text string)) ([]Source, error) {
 	if notice == nil {
 		notice = func(string, string) {}
+	}
+	if p, ok := fsys.(*Pack); ok {
+		return packSources(p, notice), nil
 	}
 	var all []Source
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
@@ -92,7 +110,9 @@ func SourcesFS(fsys fs.FS, notice func(path, text string)) ([]Source, error) {
 			notice(name, "skipped: not a regular file")
 			return nil
 		}
-		all = append(all, Source{name, name, info.Size(), func() (io.ReadCloser, error) { return fsys.Open(name) }, info})
+		all = append(all, Source{
+			Name: name, Path: name, Size: info.Size(), Open: func() (io.ReadCloser, error) { return fsys.Open(name) }, info: info,
+		})
 		return nil
 	})
 	if err != nil {
@@ -100,6 +120,30 @@ func SourcesFS(fsys fs.FS, notice func(path, text string)) ([]Source, error) {
 	}
 	slices.SortFunc(all, func(a, b Source) int { return cmp.Compare(a.Name, b.Name) })
 	return all, nil
+}
+
+// packSources are the entries of a pack. One of hashes has an order of its own; the manifest, or else the
+// data, tells the one in which it was packed.
+func packSources(p *Pack, notice func(path, text string)) []Source {
+	var all []Source
+	for e := range p.Entries() {
+		if first := p.index.find(e.raw); first != e.Index && !p.index.twice(e.Index) {
+			notice(e.Name, fmt.Sprintf("left out: the same name as %q (entry %d)", p.Entry(first).Name, first))
+			continue
+		}
+		all = append(all, Source{
+			Name: e.path(), Path: p.path + ": " + e.Name, Size: p.plainSize(e), Open: func() (io.ReadCloser, error) { return p.OpenEntry(e) },
+			from: p, at: e.Index,
+		})
+	}
+	if p.traits.hashed {
+		m := p.manifest()
+		slices.SortStableFunc(all, func(a, b Source) int {
+			x, y := p.Entry(a.at), p.Entry(b.at)
+			return cmp.Or(cmp.Compare(m.place(a.at), m.place(b.at)), cmp.Compare(x.Offset, y.Offset), cmp.Compare(x.Size, y.Size))
+		})
+	}
+	return all
 }
 
 // rubbish tells what operating systems leave in folders.

@@ -82,6 +82,10 @@ func (split) load(raw string) (index, []problem, error) {
 
 func (split) check(name string) error { return checkName(name, splitWrite) }
 
+func (split) bears(name string) bool {
+	return name != "" && len(name) <= splitWrite && strings.IndexByte(name, 0) < 0
+}
+
 // short is the beginning of the base name, a tilde, four characters that depend on the whole name, and
 // the extension. They do not depend on what else is in the pack, so that an alias stays when other
 // files come and go, unless it is taken: then n counts up.
