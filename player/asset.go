@@ -1,28 +1,34 @@
 package player
 
 import (
+	"context"
+	"errors"
 	"io/fs"
 	"sync"
 	"time"
 
 	"github.com/sndpak/sndpak/player/decode"
 	"github.com/sndpak/sndpak/player/mixer"
+	"github.com/sndpak/sndpak/soundpack/content"
 )
 
 // An asset is the content of a sound as it was opened once: its samples, or the open file and
 // streams that read it. A sound that is reloaded gets another one; voices keep theirs.
 type asset struct {
 	p    *Player
+	name string
 	info decode.Info
-	clip *Clip // nil for a stream
+	clip *Clip     // nil for a stream
+	held *heldClip // the clip's place in memory
 
 	measured sync.Once
 	frames   int64
 
 	mu      sync.Mutex // guards what follows
-	src     *source    // nil for a clip, and once closed
+	src     *source    // nil for a clip
 	retired bool       // no sound plays it from now on
-	using   int        // streams that play, and whoever else reads
+	closed  bool       // nor any voice
+	using   int        // voices that play it, and whoever else reads
 	spare   []*stream  // that play no more and can be rewound
 }
 
@@ -35,8 +41,8 @@ func (p *Player) open(fsys fs.FS, name string, mode Mode) (*asset, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &asset{p: p, src: src}
-	if err := a.load(mode); err != nil {
+	a := &asset{p: p, name: name, src: src}
+	if err := a.load(name, mode); err != nil {
 		src.Close()
 		return nil, err
 	}
@@ -47,18 +53,23 @@ func (p *Player) open(fsys fs.FS, name string, mode Mode) (*asset, error) {
 	return a, nil
 }
 
-// load decodes a clip, or the first blocks of a stream.
-func (a *asset) load(mode Mode) error {
+// load gets the clip, or decodes the first blocks of a stream.
+func (a *asset) load(name string, mode Mode) error {
 	dec, err := decode.Open(a.src, a.src.size, nil)
 	if err != nil {
 		return err
 	}
 	defer dec.Close()
 	a.info = dec.Info()
-	if mode == Memory || mode == Auto && a.short(dec) {
-		a.clip, err = newClip(dec, a.p.Rate(), a.p.opt.MaxClip)
-		a.info = dec.Info()
-		return err
+	if mode == Memory || mode == Auto && a.p.short(dec) {
+		a.held, err = a.p.clip(context.Background(), name)
+		if err == nil {
+			a.clip = a.held.Value()
+			a.info = a.clip.info
+		}
+		if mode == Memory || !errors.Is(err, content.ErrBudget) {
+			return err
+		}
 	}
 	st, err := newStream(a, nil)
 	if err == nil {
@@ -69,20 +80,6 @@ func (a *asset) load(mode Mode) error {
 	}
 	a.spare = append(a.spare, st)
 	return nil
-}
-
-// short reports whether Auto keeps the sound in memory.
-func (a *asset) short(dec *decode.Stream) bool {
-	if a.info.Format != "wav" && a.info.Format != "flac" {
-		return false
-	}
-	frames := int64(dec.Len())
-	width := int64(4)
-	if dec.Int16() {
-		width = 2
-	}
-	return frames <= a.at(a.p.opt.ClipTime) &&
-		frames*width*int64(min(a.info.Channels, 2)) <= a.p.opt.ClipBytes
 }
 
 // at is the frame that stands at a time of the sound.
@@ -101,8 +98,12 @@ func (a *asset) length() int64 {
 		if a.frames >= 0 {
 			return
 		}
-		if src := a.hold(); src != nil {
+		if a.hold() {
 			defer a.putBack(nil)
+			src := a.src
+			if src == nil {
+				return
+			}
 			if dec, err := decode.Open(src, src.size, nil); err == nil {
 				a.frames = int64(dec.Len())
 				dec.Close()
@@ -114,7 +115,7 @@ func (a *asset) length() int64 {
 
 // take gives a stream that is ready at frame.
 func (a *asset) take(frame int64, loop *Loop, effect mixer.Effect) (*stream, error) {
-	if a.hold() == nil {
+	if !a.hold() {
 		return nil, ErrClosed
 	}
 	var st *stream
@@ -138,14 +139,14 @@ func (a *asset) take(frame int64, loop *Loop, effect mixer.Effect) (*stream, err
 	return st, nil
 }
 
-// hold keeps the file open until putBack; nil says that it is closed.
-func (a *asset) hold() *source {
+// hold keeps the file open, or the clip in memory, until putBack; false says that it is closed.
+func (a *asset) hold() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.src != nil {
+	if !a.closed {
 		a.using++
 	}
-	return a.src
+	return !a.closed
 }
 
 // spared is a stream that played before, nil where there is none.
@@ -174,11 +175,16 @@ func (a *asset) putBack(st *stream) {
 	a.settle()
 }
 
-// settle closes the file once nobody can want it any more.
+// settle closes the file, or lets the clip go, once nobody can want it any more.
 func (a *asset) settle() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.retired || a.using > 0 || a.src == nil {
+	if !a.retired || a.using > 0 || a.closed {
+		return
+	}
+	a.closed = true
+	if a.held != nil {
+		a.held.Release()
 		return
 	}
 	for _, st := range a.spare {
@@ -186,7 +192,6 @@ func (a *asset) settle() {
 	}
 	a.spare = nil
 	a.src.Close()
-	a.src = nil
 }
 
 // retire says that no sound plays the asset any more; it is closed with its last voice.

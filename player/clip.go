@@ -13,6 +13,7 @@ import (
 // folded to stereo. It never changes once made, and any number of voices read it at once.
 type Clip struct {
 	rate int
+	info decode.Info // of the sound that it was
 	pcm  mixer.PCM
 }
 

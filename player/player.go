@@ -21,6 +21,7 @@ package player
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"strings"
 	"sync"
@@ -29,13 +30,14 @@ import (
 
 	"github.com/sndpak/sndpak/player/mixer"
 	"github.com/sndpak/sndpak/player/output"
+	"github.com/sndpak/sndpak/soundpack/content"
 )
 
 // Errors that a caller can branch on. What decoders and devices say comes through wrapped: see
 // package decode (ErrFormat, ErrCorrupt, ...) and package output (ErrUnavailable, ErrLost).
 var (
 	ErrClosed  = errors.New("player: closed")
-	ErrLimit   = errors.New("player: over the limit")  // a clip larger than Options.MaxClip
+	ErrLimit   = errors.New("player: over the limit")  // a file too large to be read whole; clips: decode.ErrLimit, content.ErrBudget
 	ErrStalled = errors.New("player: no data for 5 s") // the decoder or the storage below it is stuck
 )
 
@@ -70,6 +72,13 @@ type Options struct {
 	ClipBytes int64
 	// MaxClip is how many bytes a clip may decode to where Memory forces it; 0 = 64 MiB.
 	MaxClip int64
+	// Budget is how many bytes all clips may take; what is loaded or heard stays, what was used
+	// longest ago goes first. 0 = 256 MiB, negative = no end. A sound that Auto would keep in memory
+	// streams where there is no room for it.
+	Budget int64
+	// Cache is where clips are kept, for a budget together with a game's other content; nil = one of
+	// the player's own, of Budget.
+	Cache *content.Cache
 	// Ahead is how much of each stream is decoded ahead: it must outlast the longest stall of
 	// the storage. 0 = 500 ms; three times Buffer at the least.
 	Ahead time.Duration
@@ -79,6 +88,11 @@ type Options struct {
 	// InStep decodes streams in the goroutine that pulls, just as much as it needs, and starts
 	// no goroutine: for rendering offline, where the same calls must give the same bits.
 	InStep bool
+	// Record is where everything that the mixer is told goes, one line of JSON a command, for Replay;
+	// nil = nowhere. Close tells what went wrong with it.
+	Record io.Writer
+
+	replaying bool // the mixer has room for what comes at a time then
 }
 
 func (o *Options) withDefaults() Options {
@@ -98,6 +112,9 @@ func (o *Options) withDefaults() Options {
 // mixer is the size of the mixer. Games start many sounds between two blocks.
 func (o *Options) mixer() mixer.Config {
 	slots := 2*o.Voices + 256
+	if o.replaying { // Voices are slots already
+		slots = 2*o.Voices + 1024
+	}
 	return mixer.Config{
 		Rate: o.Rate, Voices: slots, Queue: max(4096, 4*slots), Heard: o.Heard, Limiter: !o.NoLimiter,
 	}
@@ -119,11 +136,15 @@ type Player struct {
 
 	master *Bus
 	load   loadMeter
+	replay *replay // nil unless made by Replay
+	logErr error   // of writing the log
 
 	wake     chan struct{} // tells the pump that a block was mixed
 	quit     chan struct{} // closed by Close
 	running  sync.WaitGroup
 	draining atomic.Bool
+	cache    *content.Cache
+	clips    *content.Kind[string, *Clip]
 	begin    sync.Once // starts the device
 	begun    error
 
@@ -152,8 +173,12 @@ func New(fsys fs.FS, opt *Options) *Player {
 		live:   map[mixer.Voice]*playback{},
 		groups: map[string]mixer.Group{},
 	}
+	p.addClips()
 	p.master = &Bus{p: p, name: "master"}
-	p.mix.SetLimit(0, mixer.Limit{Voices: o.Voices, Steal: true})
+	p.record()
+	if !o.replaying {
+		p.mix.SetLimit(0, mixer.Limit{Voices: o.Voices, Steal: true})
+	}
 	if !o.InStep {
 		p.running.Go(p.pump)
 	}
@@ -227,34 +252,21 @@ func (p *Player) mixBlock(block []float32) {
 	for len(block) > 0 {
 		part := block[:min(len(block), 2*inStepFrames)]
 		p.refill()
+		p.replay.advance(len(part) / 2)
 		p.mix.Mix(part)
 		p.reap()
+		p.writeLog()
 		block = block[len(part):]
 	}
 }
 
-// Stream is Mix on beep's terms. It never ends before Close.
-func (p *Player) Stream(samples [][2]float64) (n int, ok bool) {
-	select {
-	case <-p.quit:
-		return 0, false
-	default:
-	}
-	var block [2 * 256]float32
-	for n < len(samples) {
-		part := block[:2*min(len(block)/2, len(samples)-n)]
-		p.Mix(part)
-		for i := 0; i < len(part); i += 2 {
-			samples[n] = [2]float64{float64(part[i]), float64(part[i+1])}
-			n++
-		}
-	}
-	return n, n > 0 || len(samples) == 0
-}
-
-// Err is what ended the device for good, nil while it plays and without one.
+// Err is what ended the device for good, nil while it plays and without one; for a player that replays,
+// what went wrong with that, to be asked by whoever pulls it.
 func (p *Player) Err() error {
-	if p.dev == nil {
+	switch {
+	case p.replay != nil:
+		return p.replay.err
+	case p.dev == nil:
 		return nil
 	}
 	return p.dev.Err()
@@ -270,8 +282,8 @@ func (p *Player) Done() <-chan struct{} {
 }
 
 // Drain lets the device end with the last voice that plays now: nothing started afterwards is
-// heard. Done closes when all of it has been heard. A device that is a file ends at the last
-// voice's last frame.
+// heard, nor what an effect rings on with. Done closes when all of it has been heard. A device that is
+// a file, a Stream and the readers end at the last voice's last frame.
 func (p *Player) Drain() { p.draining.Store(true) }
 
 // fill is the device's source.
@@ -279,10 +291,11 @@ func (p *Player) fill(buf []float32) int {
 	start := p.mix.Time()
 	draining := p.draining.Load() // before Mix: what was started before Drain is in this block
 	p.Mix(buf)
-	if !draining || !p.idle() {
-		return len(buf) / 2
-	}
+	idle := p.idle()
 	last, _ := p.mix.Idle()
+	if !draining || !idle {
+		return p.replay.left(len(buf)/2, start, last, idle)
+	}
 	return int(min(max(last-start, 0), int64(len(buf)/2)))
 }
 
@@ -318,25 +331,28 @@ func (p *Player) Close() error {
 	}
 	close(p.quit)
 	p.abandon()
-	if !p.join() {
-		err = errors.Join(err, fmt.Errorf("player: close: %w", ErrStalled))
+	logErr, ok := p.join()
+	if !ok {
+		logErr = fmt.Errorf("player: close: %w", ErrStalled)
 	}
-	return err
+	return errors.Join(err, logErr)
 }
 
 // join waits for the player's goroutines. One that hangs in its storage or in a decoder without end
 // is left behind after a while rather than waited for: it touches nothing any more.
-func (p *Player) join() bool {
+func (p *Player) join() (logErr error, ok bool) {
 	all := make(chan struct{})
 	go func() {
 		p.running.Wait()
+		p.dropClips()
+		logErr = p.endLog()
 		close(all)
 	}()
 	select {
 	case <-all:
-		return true
+		return logErr, true
 	case <-time.After(stallAfter):
-		return false
+		return nil, false
 	}
 }
 
@@ -351,6 +367,7 @@ func (p *Player) abandon() {
 	live, sounds := p.live, p.sounds
 	p.live, p.sounds = nil, nil
 	p.mu.Unlock()
+	p.replay.close()
 	for _, b := range live {
 		b.finish(ErrClosed)
 	}

@@ -33,6 +33,7 @@ func (p *Player) pump() {
 		case <-p.wake:
 			p.refill()
 			p.reap()
+			p.writeLog()
 		}
 	}
 }
@@ -70,6 +71,8 @@ func (p *Player) reap() {
 			if b := p.live[id]; b != nil {
 				delete(p.live, id)
 				over = append(over, b)
+			} else {
+				p.replay.freed(id)
 			}
 		}
 		p.mu.Unlock()
@@ -121,6 +124,8 @@ func (b *playback) finish(err error) {
 			err = b.stream.failure()
 		}
 		b.stream.release()
+	} else {
+		b.asset.putBack(nil)
 	}
 	b.voice.over(b, err)
 }

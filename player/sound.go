@@ -205,6 +205,9 @@ func (p *Player) exchange(fsys fs.FS, names []string) (loaded []*Sound) {
 		return nil
 	}
 	p.fsys = fsys
+	p.clips.Forget(func(name string) bool {
+		return names == nil || slices.ContainsFunc(names, func(n string) bool { return sameName(n, name) })
+	})
 	for _, s := range p.sounds {
 		if names == nil || slices.ContainsFunc(names, func(n string) bool { return sameName(n, s.name) }) {
 			loaded = append(loaded, s)

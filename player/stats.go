@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sndpak/sndpak/player/mixer"
+	"github.com/sndpak/sndpak/soundpack/content"
 )
 
 // Stats tell what a player has done so far. They can be published as they are:
@@ -21,6 +22,8 @@ type Stats struct {
 	LoadP50, LoadP99, LoadMax float64
 	// Late counts blocks that took longer than they last.
 	Late int64
+	// Clips tell of the memory that clips take, together with whatever else is in the cache.
+	Clips content.Stats
 	// Gaps counts how often the device had nothing to play because a block came too late; -1 where
 	// the device cannot tell, or there is none.
 	Gaps int64
@@ -28,7 +31,7 @@ type Stats struct {
 
 // Stats may be asked at any time.
 func (p *Player) Stats() Stats {
-	s := Stats{Stats: p.mix.Stats(), Gaps: -1}
+	s := Stats{Stats: p.mix.Stats(), Gaps: -1, Clips: p.cache.Stats()}
 	if d, ok := p.dev.(interface{ Underruns() int64 }); ok {
 		s.Gaps = d.Underruns()
 	}

@@ -28,6 +28,7 @@ type stream struct {
 
 	next   int64 // source frame that is decoded next
 	fed    int64 // source frames fed so far, over all loops, counted from the first one that is heard
+	label  string
 	skip   int   // frames that the resampler still gives of what lies ahead of that
 	left   int   // turns of the loop still to take; -1 = for ever
 	looped *Loop // the loop that left counts for
@@ -92,11 +93,15 @@ func (s *stream) rewind(frame int64, loop *Loop) error {
 	s.next, s.fed, s.looped, s.rest, s.over = frame-roll, -roll, nil, nil, false
 	s.skip = int(roll * int64(s.asset.p.Rate()) / int64(s.asset.info.Rate))
 	s.loop.Store(loop)
+	s.label = streamName(s.asset.name, frame, loop)
 	s.need, s.quit = make(chan struct{}, 1), make(chan struct{})
 	s.marks, s.err = append(s.marks[:0], mark{0, frame}), nil
 	s.fill(s.ring.size() / 4)
 	return s.failure()
 }
+
+// Name is what the log calls the stream.
+func (s *stream) Name() string { return s.label }
 
 // preroll is how many source frames ahead of frame the resampler is to be fed, for else it would take
 // what lies there for silence: 4 ms at least, more than half its filter, and so many that they become

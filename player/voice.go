@@ -84,6 +84,9 @@ func (v *Voice) launch(frame int64, m mixer.Params) error {
 	a := v.asset
 	b := &playback{voice: v, asset: a, from: frame, shown: frame}
 	if a.clip != nil {
+		if !a.hold() {
+			return ErrClosed
+		}
 		m.Loop, m.Start = a.scaledLoop(v.loop), min(a.scaled(frame), a.clip.pcm.Frames())
 	} else {
 		st, err := a.take(frame, v.loop, v.effect)
@@ -99,9 +102,7 @@ func (v *Voice) launch(frame int64, m mixer.Params) error {
 	v.line = append(v.line, b)
 	if err := a.p.start(b, m); err != nil {
 		v.cur.Store(nil)
-		if b.stream != nil {
-			a.putBack(b.stream)
-		}
+		a.putBack(b.stream)
 		return err
 	}
 	return nil

@@ -187,6 +187,7 @@ type Replay struct {
 	until  int64 // frame up to which everything was sent
 	next   *line // read and not sent yet
 	voices map[uint64]Voice
+	feeds  map[Voice]Feed
 }
 
 // Replay returns what plays back the log in r. open returns the sound of a name, as a PCM or a Feed;
@@ -194,7 +195,7 @@ type Replay struct {
 func (m *Mixer) Replay(r io.Reader, open func(sound string) (*PCM, Feed, error)) *Replay {
 	s := bufio.NewScanner(r)
 	s.Buffer(nil, 1<<20)
-	return &Replay{m: m, lines: s, open: open, until: m.Time() + int64(m.limiter.look()), voices: map[uint64]Voice{}}
+	return &Replay{m: m, lines: s, open: open, until: m.Time() + int64(m.limiter.look()), voices: map[uint64]Voice{}, feeds: map[Voice]Feed{}}
 }
 
 // Advance sends the mixer the commands of the next so many frames, which are to be mixed then. It
@@ -302,8 +303,19 @@ func (p *Replay) start(l *line) error {
 	id, err := p.m.desk.start(s, &command{op: opStart, at: l.Frame, order: l.Order, n: [3]int64{o.At}})
 	if err == nil {
 		p.voices[l.Voice] = id
+		if s.feed != nil {
+			p.feeds[id] = s.feed
+		}
 	}
 	return err
+}
+
+// Taken is the feed that a voice of the log played, told once, for whoever takes end notices; nil for
+// other voices.
+func (p *Replay) Taken(v Voice) Feed {
+	f := p.feeds[v]
+	delete(p.feeds, v)
+	return f
 }
 
 var errLine = errors.New("not a command")
