@@ -33,7 +33,14 @@ The exit status is 3 where something is damaged; warnings alone leave it 0.`,
 				return err
 			}
 			defer p.Close()
-			report, err := p.Verify(cmd.Context(), &soundpack.VerifyOptions{Check: checkSound(cmd.Context(), deep)})
+			var look lookInto
+			if deep {
+				look = func(ctx context.Context, s *decode.Stream) []soundpack.Finding {
+					_, found := inspect(ctx, s)
+					return found
+				}
+			}
+			report, err := p.Verify(cmd.Context(), &soundpack.VerifyOptions{Check: checkSound(cmd.Context(), look)})
 			if err != nil {
 				return err
 			}
@@ -86,8 +93,11 @@ var extensions = map[string][]string{
 	".mp3": {"mp3"}, ".flac": {"flac"},
 }
 
-// checkSound looks whether an entry is the sound that its name promises; deep decodes it.
-func checkSound(ctx context.Context, deep bool) func(f *soundpack.File) []soundpack.Finding {
+// lookInto decodes a sound and tells what it found.
+type lookInto func(ctx context.Context, s *decode.Stream) []soundpack.Finding
+
+// checkSound looks whether an entry is the sound that its name promises, and deep, if not nil, into it.
+func checkSound(ctx context.Context, deep lookInto) func(f *soundpack.File) []soundpack.Finding {
 	return func(f *soundpack.File) []soundpack.Finding {
 		info, err := f.Stat()
 		if err != nil {
@@ -97,7 +107,7 @@ func checkSound(ctx context.Context, deep bool) func(f *soundpack.File) []soundp
 		promised := extensions[ext]
 		s, err := decode.Open(f, f.Size(), nil)
 		if err != nil {
-			return unplayable(err, f.Size(), promised, deep)
+			return unplayable(err, f.Size(), promised, deep != nil)
 		}
 		defer s.Close()
 		var found []soundpack.Finding
@@ -108,8 +118,8 @@ func checkSound(ctx context.Context, deep bool) func(f *soundpack.File) []soundp
 		if promised != nil && !slices.Contains(promised, in.Format) {
 			warnf("named %s, but it is %s", ext, formatTitle(in.Format))
 		}
-		if deep {
-			return append(found, inspect(ctx, s)...)
+		if deep != nil {
+			return append(found, deep(ctx, s)...)
 		}
 		for _, w := range in.Warnings {
 			warnf("%s", w)
@@ -144,14 +154,15 @@ func formatTitle(format string) string {
 	return format
 }
 
-// inspect decodes a sound to its end and tells what a shipper should know.
-func inspect(ctx context.Context, s *decode.Stream) (found []soundpack.Finding) {
-	r, err := decode.Inspect(ctx, s)
+// inspect decodes a sound to its end and tells what a shipper should know. Each of also is shown its
+// blocks on the way.
+func inspect(ctx context.Context, s *decode.Stream, also ...func(block []float32)) (r decode.Report, found []soundpack.Finding) {
+	r, err := decode.Inspect(ctx, s, also...)
 	for _, text := range slices.Concat(r.Info.Warnings, r.Findings) {
 		found = append(found, soundpack.Finding{Severity: slog.LevelWarn, Kind: "sound", Text: text})
 	}
 	if err != nil && ctx.Err() == nil {
 		found = append(found, soundpack.Finding{Severity: slog.LevelError, Kind: "sound", Text: err.Error()})
 	}
-	return found
+	return r, found
 }

@@ -15,12 +15,16 @@ func newVersion() *cobra.Command {
 		Example: "  sndpak version",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			v := "devel"
-			if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
-				v = b.Main.Version
-			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "sndpak %s %s %s/%s\n", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "sndpak %s %s %s/%s\n", programVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}
+}
+
+// programVersion is the version of the module that this was built from.
+func programVersion() string {
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
+		return b.Main.Version
+	}
+	return "devel"
 }
