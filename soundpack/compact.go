@@ -271,7 +271,7 @@ func (c *compaction) appendCopy(ctx context.Context) (named bool, err error) {
 		if e.to < c.stay {
 			continue
 		}
-		if err := c.copy(ctx, w.data, span{e.off, e.end - e.off}, &c.sum, c.at+e.to-c.stay); err != nil {
+		if err := c.copy(ctx, w.data, w.data, span{e.off, e.end - e.off}, &c.sum, c.at+e.to-c.stay); err != nil {
 			return false, err
 		}
 	}
@@ -295,11 +295,11 @@ func (c *compaction) double(ctx context.Context) error {
 		return nil
 	}
 	return c.newData(c.at+c.length+int64(len(c.behindBody)), func(f storage.File) error {
-		if err := c.copy(ctx, f, span{0, c.stay}, &c.staySum, 0); err != nil {
+		if err := c.copy(ctx, c.w.data, f, span{0, c.stay}, &c.staySum, 0); err != nil {
 			return err
 		}
 		var sum uint32
-		if err := c.copy(ctx, f, span{c.at, c.length}, &sum, c.stay, c.at); err != nil {
+		if err := c.copy(ctx, c.w.data, f, span{c.at, c.length}, &sum, c.stay, c.at); err != nil {
 			return err
 		}
 		if sum != c.sum {
@@ -334,10 +334,10 @@ func (c *compaction) shrink(ctx context.Context) error {
 	}
 	return c.newData(size, func(f storage.File) error {
 		var staySum, sum uint32
-		if err := c.copy(ctx, f, span{0, c.stay}, &staySum, 0); err != nil {
+		if err := c.copy(ctx, c.w.data, f, span{0, c.stay}, &staySum, 0); err != nil {
 			return err
 		}
-		if err := c.copy(ctx, f, span{c.stay, c.length}, &sum, c.stay); err != nil {
+		if err := c.copy(ctx, c.w.data, f, span{c.stay, c.length}, &sum, c.stay); err != nil {
 			return err
 		}
 		if !c.settled() && (sum != c.sum || staySum != c.staySum) {
@@ -368,20 +368,20 @@ func (c *compaction) newData(size int64, fill func(storage.File) error) error {
 
 type span struct{ off, length int64 }
 
-// copy reads a span of the data block by block, adds it to sum and writes it to each of the places.
-func (c *compaction) copy(ctx context.Context, to storage.File, s span, sum *uint32, places ...int64) error {
+// copy reads a span of a file block by block, adds it to sum and writes it to each of the places.
+func (c *compaction) copy(ctx context.Context, from io.ReaderAt, to storage.File, s span, sum *uint32, places ...int64) error {
 	for done := int64(0); done < s.length; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		b := c.block[:min(int64(len(c.block)), s.length-done)]
-		if n, err := c.w.data.ReadAt(b, s.off+done); n < len(b) {
+		if n, err := from.ReadAt(b, s.off+done); n < len(b) {
 			if err == nil || err == io.EOF {
 				err = ErrChanged
 			}
 			return fmt.Errorf("at %#x: %w", s.off+done+int64(n), err)
 		}
-		*sum = crc32.Update(*sum, crc32.MakeTable(crc32.Castagnoli), b)
+		*sum = crc32.Update(*sum, castagnoli, b)
 		for _, at := range places {
 			if err := put(to, b, at+done); err != nil {
 				return err

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/sndpak/sndpak/soundpack/internal/storage"
 )
@@ -21,7 +22,8 @@ type CreateOptions struct {
 	Index string
 	// Layout is "split", which "" means too, "crc", "cfg" or "pck".
 	Layout string
-	// Force replaces a pack that is there.
+	// Force replaces a pack that is there. Its bytes stay until the new ones are in use, so that it
+	// takes free space of about four times the new pack, and four times as long.
 	Force bool
 	// Plain writes no manifest: no checksums, no facts, and only names that the layout can hold.
 	Plain bool
@@ -45,6 +47,7 @@ type CreateOptions struct {
 	Progress func(done, total int64)
 
 	storage storage.FS // the double of tests
+	pause   func(context.Context, time.Duration) error
 }
 
 // Create writes a new pack of the sources, in their order, and behind them the manifest: an entry
@@ -58,11 +61,16 @@ type CreateOptions struct {
 // there is left alone (fs.ErrExist) unless Force is given, and sources that pass the layout's 4 GiB
 // are refused (ErrLimit).
 //
-// The pack is written beside its place and moved there once it is synced, the index last. After an
-// error there is no pack, or the old one untouched, and no temporary file; only ErrDurability comes
-// with the new pack in place. A crash between the two moves with Force leaves new data under the old
-// index; where there was no pack it leaves data without an index, which is no pack.
-// Memory does not depend on the pack's size.
+// The pack is written beside its place and moved there once it is synced, the index last; a crash in
+// between leaves data without an index, which is no pack. One that is there is replaced by the protocol
+// of [Writer]: a crash at any moment leaves the old pack or the new one. Only old files that are no
+// whole pack, or one of another layout, are moved away first. Create holds the pack's lock meanwhile (ErrLocked if a writer
+// has it), whose file goes again if it was not there.
+//
+// After an error there is no pack, or the old one untouched, and no temporary file. Only an
+// ErrDurability, and an error that says so, come with the new pack in place: then the old one's bytes
+// may still be in its data, and [Writer.Compact] gives them back. Memory does not depend on the pack's
+// size.
 func Create(ctx context.Context, path string, sources []Source, opt *CreateOptions) error {
 	c := &creation{data: path, sources: sources}
 	if opt != nil {
@@ -71,9 +79,12 @@ func Create(ctx context.Context, path string, sources []Source, opt *CreateOptio
 	if c.storage == nil {
 		c.storage = storage.OS{}
 	}
+	if c.pause == nil {
+		c.pause = pause
+	}
 	err := c.plan()
 	if err == nil {
-		err = c.write(ctx)
+		err = c.locked(ctx)
 	}
 	if err != nil {
 		return opened("create", path, err)
@@ -88,8 +99,10 @@ type creation struct {
 	sources []Source
 	recs    []record
 	notes   []note
-	extra   []member // of the manifest that the sources come from
-	total   int64    // bytes of all sources
+	extra   []member       // of the manifest that the sources come from
+	total   int64          // bytes of all sources
+	there   [2]fs.FileInfo // the data and the index that are there, or nil
+	others  []string       // the indexes of other layouts that the data there has
 }
 
 // plan checks everything that can be checked before writing.
@@ -100,12 +113,10 @@ func (c *creation) plan() (err error) {
 	if err := c.placeIndex(); err != nil {
 		return err
 	}
-	if err := checkLockPath(c.data, c.Index); err != nil {
-		return err
-	}
 	if err := c.checkPlace(); err != nil {
 		return err
 	}
+	c.leaveOut(lockPath(c.data))
 	if err := c.checkNames(); err != nil {
 		return err
 	}
@@ -171,13 +182,36 @@ func (c *creation) notice(path, text string) {
 	}
 }
 
-// checkPlace looks at what is where the pack shall be, and leaves that out of the sources.
-func (c *creation) checkPlace() error {
-	for _, p := range []string{c.data, c.Index} {
-		there, err := os.Stat(p)
+// checkPlace looks at what is where the pack shall be, and leaves that out of the sources. A symbolic
+// link is followed, or a rename would part it from its target.
+func (c *creation) checkPlace() (err error) {
+	for _, p := range []*string{&c.data, &c.Index} {
+		if *p, err = c.storage.Resolve(*p); err != nil {
+			return err
+		}
+	}
+	if err := checkLockPath(c.data, c.Index); err != nil {
+		return err
+	}
+	if err := c.look(); err != nil {
+		return err
+	}
+	c.leaveOut(c.data)
+	c.leaveOut(c.Index)
+	return nil
+}
+
+// look finds what is where the pack shall be.
+func (c *creation) look() error {
+	c.there, c.others = [2]fs.FileInfo{}, nil
+	for i, p := range []string{c.data, c.Index} {
+		if i == 1 && c.layout.traits().head {
+			break
+		}
+		there, err := c.storage.Stat(p)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			continue
+			there = nil
 		case err != nil:
 			return err
 		case !there.Mode().IsRegular():
@@ -185,16 +219,37 @@ func (c *creation) checkPlace() error {
 		case !c.Force:
 			return fmt.Errorf("%s is there already: %w", p, fs.ErrExist)
 		}
-		c.leaveOut(there)
+		c.there[i] = there
 	}
-	if lock, err := os.Stat(lockPath(c.data)); err == nil {
-		c.leaveOut(lock)
+	if c.there[0] != nil {
+		c.findOthers()
 	}
 	return nil
 }
 
+// findOthers finds the indexes of other layouts beside data that is about to go.
+func (c *creation) findOthers() {
+	open := func(path string) (looked, error) {
+		f, err := c.storage.Open(path)
+		if err != nil {
+			return nil, err // not f, which would be an interface around nil
+		}
+		return f, nil
+	}
+	all, _ := besides(open, c.data, "")
+	for _, f := range all {
+		if f.index != c.Index && holds(open, f, c.there[0].Size()) {
+			c.others = append(c.others, f.index)
+		}
+	}
+}
+
 // leaveOut takes one of the pack's own files from the sources.
-func (c *creation) leaveOut(own fs.FileInfo) {
+func (c *creation) leaveOut(path string) {
+	own, err := c.storage.Stat(path)
+	if err != nil {
+		return
+	}
 	c.sources = slices.DeleteFunc(slices.Clone(c.sources), func(s Source) bool {
 		same := s.info != nil && os.SameFile(s.info, own)
 		if same {
@@ -248,34 +303,63 @@ func (c *creation) head() int64 {
 	return h.head(all)
 }
 
-// write makes the temporary pair and publishes it.
+// locked does the work with the pack's lock held. Others may have made or taken away a pack since the
+// place was looked at.
+func (c *creation) locked(ctx context.Context) (err error) {
+	path := lockPath(c.data)
+	_, none := c.storage.Stat(path)
+	unlock, err := lock(ctx, c.storage, c.data, false)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if errors.Is(none, fs.ErrNotExist) {
+			c.storage.Remove(path) // it harms nobody where it cannot be removed
+		}
+		if e := unlock(); err == nil {
+			err = e
+		}
+	}()
+	if err := c.look(); err != nil {
+		return err
+	}
+	if c.there[0] != nil || c.there[1] != nil {
+		return c.replace(ctx)
+	}
+	return c.write(ctx)
+}
+
+// write makes the pair under temporary names and publishes it. What a creation that was killed left
+// under such names goes first.
 func (c *creation) write(ctx context.Context) error {
-	mark := fmt.Sprintf(".%08x.tmp", rand.Uint32())
+	(&Writer{fs: c.storage, path: c.data, indexPath: c.Index}).sweep() // what stays harms nobody
+	mark := tempMark()
 	data, index := c.data+mark, c.Index+mark
 	err := c.file(data, func(f storage.File) error { return c.copyAll(ctx, f) })
 	if err != nil {
 		return err
 	}
 	if c.layout.traits().head {
-		return c.publishOne(ctx, data)
+		return c.publish(ctx, mark, data)
 	}
 	err = c.file(index, func(f storage.File) error {
 		_, err := f.Write(c.layout.encode(c.recs))
 		return err
 	})
 	if err != nil {
-		return errors.Join(err, c.storage.Remove(data))
+		return c.drop(err, data)
 	}
-	if err := ctx.Err(); err != nil {
-		return errors.Join(err, c.storage.Remove(data), c.storage.Remove(index))
-	}
-	return c.publish(data, index, c.data+".old"+mark)
+	return c.publish(ctx, mark, data, index)
 }
+
+// tempMark ends the name of what is not in place yet.
+func tempMark() string { return fmt.Sprintf(".%08x%s", rand.Uint32(), tempSuffix) }
 
 // file writes a new file and syncs it. A file that cannot be finished is removed.
 func (c *creation) file(path string, fill func(storage.File) error) error {
 	f, err := c.storage.Create(path)
 	if err != nil {
+		c.storage.Remove(path) // in case it was made after all
 		return err
 	}
 	if err = fill(f); err == nil {
@@ -285,78 +369,107 @@ func (c *creation) file(path string, fill func(storage.File) error) error {
 		err = e
 	}
 	if err != nil {
-		return errors.Join(err, c.storage.Remove(path))
+		return c.drop(err, path)
 	}
 	return nil
 }
 
-// publish moves the pair into place, the index last. Until that has happened the old data can be had
-// back under the name keep.
-func (c *creation) publish(data, index, keep string) (err error) {
-	kept, away, moved := false, false, false
-	defer func() {
-		if err == nil || errors.Is(err, ErrDurability) {
-			return
+// drop removes files that are not needed after err, which it returns.
+func (c *creation) drop(err error, paths ...string) error {
+	for _, path := range paths {
+		if e := c.storage.Remove(path); e != nil && !errors.Is(e, fs.ErrNotExist) {
+			err = fmt.Errorf("%w (and %s stays: %v)", err, baseName(path), bare(e))
 		}
-		switch {
-		case moved && kept:
-			err = errors.Join(err, c.storage.Rename(keep, c.data), c.storage.Remove(index))
-		case moved:
-			err = errors.Join(err, c.storage.Remove(c.data), c.storage.Remove(index))
-		default:
-			err = errors.Join(err, c.storage.Remove(data), c.storage.Remove(index))
-			if away {
-				err = errors.Join(err, c.storage.Rename(keep, c.data))
-			} else if kept {
-				err = errors.Join(err, c.storage.Remove(keep))
-			}
-		}
-	}()
-	if _, e := os.Lstat(c.data); e == nil {
-		if err := c.storage.Link(c.data, keep); err != nil { // a file system without links
-			if err := c.storage.Rename(c.data, keep); err != nil {
-				return err
-			}
-			away = true
-		}
-		kept = true
 	}
-	if err := c.storage.Rename(data, c.data); err != nil {
-		return err
-	}
-	moved = true
-	// The data's name must be durable before an index that needs it.
-	if err := c.storage.SyncDir(filepath.Dir(c.data)); err != nil {
-		return err
-	}
-	if err := c.storage.Rename(index, c.Index); err != nil {
-		return err
-	}
-	if kept {
-		err = c.storage.Remove(keep)
-	}
-	if e := c.storage.SyncDir(filepath.Dir(c.Index)); e != nil {
-		err = errors.Join(err, e)
-	}
-	if err != nil {
-		return fmt.Errorf("%w: the pack is in place, but %w", ErrDurability, err)
-	}
-	return nil
+	return err
 }
 
-// publishOne moves a pack of one file into place, in one step whatever is there.
-func (c *creation) publishOne(ctx context.Context, temp string) error {
-	err := ctx.Err()
+// publish moves what was written into place: data alone, or data and index. Old files that have to give
+// way come back if it fails.
+func (c *creation) publish(ctx context.Context, mark string, temps ...string) error {
+	away, err := c.clear(ctx, mark)
+	switch {
+	case err != nil:
+		err = c.drop(err, temps...)
+	case len(temps) == 1:
+		err = c.placeOne(temps[0])
+	default:
+		err = c.placeTwo(temps[0], temps[1])
+	}
+	done := err == nil || errors.Is(err, ErrDurability)
+	for _, path := range away {
+		old := path + ".old" + mark
+		if done {
+			c.storage.Remove(old) // the next writer tries again
+		} else if e := c.storage.Rename(old, path); e != nil {
+			err = fmt.Errorf("%w (and the old %s is %s now: %v)", err, baseName(path), baseName(old), bare(e))
+		}
+	}
+	return err
+}
+
+// clear moves old files away, indexes first, so that none names bytes of the new data. One file is
+// replaced by one file without that.
+func (c *creation) clear(ctx context.Context, mark string) (away []string, err error) {
+	paths := c.others
+	if !c.layout.traits().head {
+		for i, path := range []string{c.Index, c.data} {
+			if c.there[1-i] != nil {
+				paths = append(paths, path)
+			}
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		if err := c.storage.Rename(path, path+".old"+mark); err != nil {
+			return away, err
+		}
+		away = append(away, path)
+		if err := c.storage.SyncDir(filepath.Dir(path)); err != nil {
+			return away, err
+		}
+	}
+	return away, nil
+}
+
+// placeOne gives a pack of one file its name.
+func (c *creation) placeOne(data string) error {
+	err := c.storage.Rename(data, c.data)
 	if err == nil {
-		err = c.storage.Rename(temp, c.data)
+		err = c.storage.SyncDir(filepath.Dir(c.data))
+	} else if e := c.storage.Remove(data); e == nil {
+		return err
+	} // else it was renamed, or may have been, as on a network it happens
+	return inPlace(err)
+}
+
+// placeTwo gives a pair its names, the index last: the data's name must be durable before an index that
+// needs it.
+func (c *creation) placeTwo(data, index string) error {
+	err := c.storage.Rename(data, c.data)
+	if err == nil {
+		err = c.storage.SyncDir(filepath.Dir(c.data))
 	}
 	if err != nil {
-		return errors.Join(err, c.storage.Remove(temp))
+		return c.drop(err, data, c.data, index)
 	}
-	if err := c.storage.SyncDir(filepath.Dir(c.data)); err != nil {
-		return fmt.Errorf("%w: the pack is in place, but %w", ErrDurability, err)
+	err = c.storage.Rename(index, c.Index)
+	if err == nil {
+		err = c.storage.SyncDir(filepath.Dir(c.Index))
+	} else if e := c.storage.Remove(index); e == nil {
+		return c.drop(err, c.data)
 	}
-	return nil
+	return inPlace(err)
+}
+
+// inPlace is the error of a pack that is in place, if there is one.
+func inPlace(err error) error {
+	if err != nil {
+		err = fmt.Errorf("%w: the pack is in place, but %w", ErrDurability, err)
+	}
+	return err
 }
 
 // copyAll writes the bodies one after another, and the manifest, and the table if it goes before them.
@@ -394,7 +507,7 @@ func (c *creation) copyAll(ctx context.Context, f storage.File) error {
 			return full
 		}
 		end = r.off + r.size
-		if err := c.look(f, i); err != nil {
+		if err := c.tell(f, i); err != nil {
 			return err
 		}
 	}
@@ -417,8 +530,8 @@ func (c *creation) digest(i int, twins bool) *digest {
 	return d
 }
 
-// look asks for the facts of a body that was written.
-func (c *creation) look(f storage.File, i int) (err error) {
+// tell asks for the facts of a body that was written.
+func (c *creation) tell(f storage.File, i int) (err error) {
 	if c.Facts == nil || c.Plain || c.notes[i].facts.known() {
 		return nil
 	}

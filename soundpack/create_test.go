@@ -278,10 +278,9 @@ func TestCreateCancelled(t *testing.T) {
 // faulty is the file layer failing at its n-th operation, counted from 0. Removing does not count.
 type faulty struct {
 	storage.FS
-	err     error
-	at      int
-	noLinks bool
-	ops     []string
+	err error
+	at  int
+	ops []string
 }
 
 func (f *faulty) op(name, path string) error {
@@ -302,13 +301,6 @@ func (f *faulty) Create(path string) (storage.File, error) {
 
 func (f *faulty) Rename(old, new string) error {
 	return errors.Join(f.op("rename", new), f.unless(func() error { return f.FS.Rename(old, new) }))
-}
-
-func (f *faulty) Link(old, new string) error {
-	if f.noLinks {
-		return syscall.EPERM
-	}
-	return errors.Join(f.op("link", new), f.unless(func() error { return f.FS.Link(old, new) }))
 }
 
 func (f *faulty) Remove(path string) error { return f.FS.Remove(path) }
@@ -360,66 +352,60 @@ func (f *faultyFile) Sync() error {
 
 func (f *faultyFile) Close() error { return errors.Join(f.f.op("close", f.path), f.File.Close()) }
 
-// F04, F05, F06: every operation fails in turn with each error. There is no pack then, or the old one
-// to the byte, and nothing else is left; after the last rename the new one is there and ErrDurability
-// says what is not known.
+// F04, F05, F06: every operation fails in turn with each error. There is no pack then, or the old
+// files, which are none, to the byte, and nothing else is left; after the last rename the new one is
+// there and ErrDurability says what is not known. (TestWriterFaults has packs that are whole.)
 func TestCreateFaults(t *testing.T) {
-	old := []Source{source("old.wav", pattern(1000))}
 	fresh := []Source{source("new.wav", pattern(300_000)), source("new2.wav", pattern(10)), source("twins/with a long name", pattern(10))}
-	for _, force := range []bool{false, true} {
-		for _, noLinks := range []bool{false, true} {
-			for _, errno := range []error{syscall.EIO, syscall.ENOSPC, syscall.EDQUOT, syscall.EINTR, syscall.EROFS} {
-				for at := 0; ; at++ {
-					dir := t.TempDir()
-					path := filepath.Join(dir, "music.data")
-					var oldData, oldIndex []byte
-					if force {
-						if err := Create(t.Context(), path, old, nil); err != nil {
-							t.Fatal(err)
-						}
-						oldData, oldIndex = read(t, path), read(t, filepath.Join(dir, "music.inx"))
-					}
-					f := &faulty{FS: storage.OS{}, err: errno, at: at, noLinks: noLinks}
-					err := Create(t.Context(), path, fresh, &CreateOptions{Force: force, storage: f})
-					what := fmt.Sprintf("force %v, links %v, %v at %d of %v", force, !noLinks, errno, at, f.ops)
-					if at >= len(f.ops) {
-						if err != nil {
-							t.Fatalf("%s: %v", what, err)
-						}
-						break
-					}
-					if strings.HasPrefix(f.ops[at], "link") {
-						if err != nil { // it is done without a link
-							t.Errorf("%s: %v", what, err)
-						}
-						checkPack(t, path, fresh)
-						continue
-					}
-					if !errors.Is(err, errno) {
-						t.Errorf("%s: error %v", what, err)
-						continue
-					}
-					files := listing(t, dir)
-					switch {
-					case errors.Is(err, ErrDurability):
-						if at != len(f.ops)-1 {
-							t.Errorf("%s: %v", what, err)
-						}
-						checkPack(t, path, fresh)
-						if len(files) != 2 {
-							t.Errorf("%s: files %q", what, files)
-						}
-					case force:
-						if len(files) != 2 || !bytes.Equal(read(t, path), oldData) || !bytes.Equal(read(t, filepath.Join(dir, "music.inx")), oldIndex) {
-							t.Errorf("%s: the old pack is not what it was; files %q", what, files)
-						}
-					case len(files) > 0:
-						t.Errorf("%s: left %q", what, files)
-					}
-				}
+	for _, old := range []map[string]string{{}, {"music.data": "precious"}, {"music.inx": "precious"}, {"music.data": "precious", "music.inx": "rubbish"}} {
+		for _, errno := range []error{syscall.EIO, syscall.ENOSPC, syscall.EDQUOT, syscall.EINTR, syscall.EROFS} {
+			for at := 0; createFault(t, old, fresh, errno, at); at++ {
 			}
 		}
 	}
+}
+
+// createFault fails the operation at, and is false if there are not so many.
+func createFault(t *testing.T, old map[string]string, fresh []Source, errno error, at int) bool {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "music.data")
+	for name, text := range old {
+		write(t, filepath.Join(dir, name), []byte(text))
+	}
+	f := &faulty{FS: storage.OS{}, err: errno, at: at}
+	err := Create(t.Context(), path, fresh, &CreateOptions{Force: len(old) > 0, storage: f})
+	what := fmt.Sprintf("over %q, %v at %d of %v", old, errno, at, f.ops)
+	if at >= len(f.ops) {
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		checkPack(t, path, fresh)
+		return false
+	}
+	if !errors.Is(err, errno) {
+		t.Errorf("%s: error %v", what, err)
+		return true
+	}
+	files := listing(t, dir)
+	if errors.Is(err, ErrDurability) {
+		if at != len(f.ops)-1 {
+			t.Errorf("%s: %v", what, err)
+		}
+		checkPack(t, path, fresh)
+		if len(files) != 2 {
+			t.Errorf("%s: files %q", what, files)
+		}
+		return true
+	}
+	for name, text := range old {
+		if b, _ := os.ReadFile(filepath.Join(dir, name)); string(b) != text {
+			t.Errorf("%s: %s is %q now", what, name, b)
+		}
+	}
+	if len(files) != len(old) {
+		t.Errorf("%s: files %q", what, files)
+	}
+	return true
 }
 
 // The order in which things become durable: each file before its name, the data before the index.

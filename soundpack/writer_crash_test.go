@@ -51,6 +51,7 @@ type explorer struct {
 	inject int
 	keep   func(crashsim.State) // sees each state; may be nil
 	full   bool                 // packs have manifests, and names that are only there
+	half   bool                 // data without an index is no pack: Create has moved it in place
 }
 
 type reading struct {
@@ -59,16 +60,22 @@ type reading struct {
 }
 
 func newExplorer(t testing.TB) *explorer {
-	dir := "/dev/shm" // a folder in memory is faster
+	return &explorer{dir: memDir(t), known: map[[2]uint64]reading{}}
+}
+
+// memDir is a folder in memory, which is faster, where there is one.
+func memDir(t testing.TB) string {
+	t.Helper()
+	dir := "/dev/shm"
 	if _, err := os.Stat(dir); err != nil {
 		dir = ""
 	}
-	dir, err := os.MkdirTemp(dir, "sndpak-crash")
+	dir, err := os.MkdirTemp(dir, "sndpak-test")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	return &explorer{dir: dir, known: map[[2]uint64]reading{}}
+	return dir
 }
 
 func (x *explorer) wrong(format string, args ...any) {
@@ -96,6 +103,8 @@ func (x *explorer) read(s crashsim.State) reading {
 	data, index := s[simData], s[simIndex]
 	switch {
 	case index == nil && (data == nil || len(data.Bytes) == 0):
+		return reading{key: contents(nil).key()}
+	case index == nil && x.half:
 		return reading{key: contents(nil).key()}
 	case index == nil:
 		return reading{err: errors.New("data without an index")}
@@ -238,6 +247,9 @@ func (x *explorer) watch(what string, f *crashsim.FS, allowed ...contents) {
 
 // once is a session.
 func (x *explorer) once(t testing.TB, f *crashsim.FS, e edit) error {
+	if e.create {
+		return Create(t.Context(), simData, e.add.sources(), &CreateOptions{Force: true, Plain: !x.full, storage: f, pause: noPause})
+	}
 	return editWith(t.Context(), simData, e, &WriterOptions{Create: true, Plain: !x.full, storage: f, pause: noPause})
 }
 
@@ -245,7 +257,7 @@ func (x *explorer) once(t testing.TB, f *crashsim.FS, e edit) error {
 func (x *explorer) session(t testing.TB, what string, f *crashsim.FS, e edit, old contents) contents {
 	next := e.apply(old)
 	allowed := []contents{old, next}
-	if old == nil {
+	if x.half = old == nil && e.create; old == nil && !e.create {
 		allowed = append(allowed, contents{}) // Edit has made an empty one
 	}
 	x.watch(what, f, allowed...)
@@ -253,7 +265,7 @@ func (x *explorer) session(t testing.TB, what string, f *crashsim.FS, e edit, ol
 		x.wrong("%s: %v", what, err)
 		return nil
 	}
-	f.Before = nil
+	f.Before, x.half = nil, false
 	x.cuts(what+", done", f, next)
 	x.pairs = append(x.pairs, pair{f.Bytes(simData), f.Bytes(simIndex), 1 << 30})
 	if !x.full {
@@ -354,6 +366,7 @@ func sessionEdits(r *rand.Rand, now contents) []edit {
 		{remove: []string{now[0].name}},
 		{compact: true},
 		{add: fresh[:1], remove: []string{now[1].name}, compact: true},
+		{create: true, add: contents{fresh[1], {now[0].name, "another " + randomBody(r, 900)}, {"twin.wav", fresh[1].body}}},
 	}
 }
 
@@ -469,6 +482,9 @@ func testWriterFaults(t *testing.T, full bool) {
 				x.faults(t, start, e, old, fail)
 			}
 			x.faults(t, crashsim.State{}, edit{add: old}, nil, fail) // where there is no pack yet
+			x.half = true
+			x.faults(t, crashsim.State{}, edit{add: old, create: true}, nil, fail)
+			x.half = false
 		}
 	}
 	x.report(t, 0)
@@ -505,6 +521,14 @@ func (x *explorer) faults(t testing.TB, start crashsim.State, e edit, old conten
 // failed checks what a failed operation has left.
 func (x *explorer) failed(t testing.TB, what string, f *crashsim.FS, op crashsim.Op, fail crashsim.Failure, err error, start crashsim.State, e edit, old, next contents) {
 	seen := x.read(f.Live())
+	lives := op.Kind == crashsim.Close || op.Kind == crashsim.Free || x.full && op.Kind == crashsim.Read // can do without
+	if e.create {
+		switch op.Kind { // what is there need not be read, or be left out of the sources
+		case crashsim.Stat, crashsim.Read, crashsim.List, crashsim.Remove:
+			lives = true
+		}
+	}
+	steps := e.compact || e.create
 	if old == nil && seen.key != next.key() {
 		x.firstFailed(t, what, f, e)
 		return
@@ -514,7 +538,7 @@ func (x *explorer) failed(t testing.TB, what string, f *crashsim.FS, op crashsim
 		return
 	}
 	switch {
-	case err == nil && op.Kind != crashsim.Close && op.Kind != crashsim.Free && !(x.full && op.Kind == crashsim.Read):
+	case err == nil && !lives:
 		x.wrong("%s: told as done", what)
 	case err == nil:
 		if seen.key != next.key() {
@@ -522,7 +546,7 @@ func (x *explorer) failed(t testing.TB, what string, f *crashsim.FS, op crashsim
 		}
 	case !errors.Is(err, fail.Err):
 		x.wrong("%s: the error is not told", what)
-	case !e.compact && errors.Is(err, ErrDurability) != (seen.key == next.key()):
+	case !steps && errors.Is(err, ErrDurability) != (seen.key == next.key()):
 		x.wrong("%s: ErrDurability says that the new pack is in place, holds it: %v", what, seen.key == next.key())
 	}
 	if strings.Contains(err1(err), "\n") {
@@ -532,11 +556,11 @@ func (x *explorer) failed(t testing.TB, what string, f *crashsim.FS, op crashsim
 	if names := f.Names(); op.Kind != crashsim.Remove && len(names) != 2 {
 		x.wrong("%s: left %q", what, names)
 	}
-	if now, size := len(f.Bytes(simData)), len(start.Bytes(simData)); !e.compact && err != nil && !renamed && op.Kind != crashsim.Cut && now != size {
+	if now, size := len(f.Bytes(simData)), len(start.Bytes(simData)); !steps && err != nil && !renamed && op.Kind != crashsim.Cut && now != size {
 		x.wrong("%s: the data had %d bytes and has %d", what, size, now)
 	}
 	allowed := []contents{old, next}
-	if old == nil {
+	if old == nil && !e.create {
 		allowed = append(allowed, contents{})
 	}
 	x.cuts(what+", power cut after it", f, allowed...)

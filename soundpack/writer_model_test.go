@@ -63,14 +63,21 @@ type edit struct {
 	add, replace contents
 	remove       []string
 	compact      bool
+	create       bool // a whole pack of add in the place of the old one
 }
 
 func (e edit) String() string {
+	if e.create {
+		return fmt.Sprintf("create %v", e.add)
+	}
 	return fmt.Sprintf("add %v, replace %v, remove %q, compact %v", e.add, e.replace, e.remove, e.compact)
 }
 
 // apply is the contents after e.
 func (e edit) apply(c contents) contents {
+	if e.create {
+		return append(contents{}, e.add...)
+	}
 	c = append(contents{}, c...)
 	for _, name := range e.remove {
 		i := c.find(name)

@@ -32,7 +32,7 @@ const childVar = "SNDPAK_TEST_CHILD"
 func TestChild(t *testing.T) {
 	args := strings.Split(os.Getenv(childVar), "|")
 	do := map[string]func(t *testing.T, path string, args []string){
-		"edits": childEdits, "hold": childHold, "adds": childAdds, "limit": childLimit,
+		"edits": childEdits, "hold": childHold, "adds": childAdds, "limit": childLimit, "creates": childCreates,
 	}[args[0]]
 	if do == nil {
 		t.Skip("run by other tests")
@@ -271,6 +271,104 @@ func TestContendingProcesses(t *testing.T) {
 	}
 	if r, err := p.Verify(t.Context(), nil); err != nil || r.Damaged() {
 		t.Errorf("verify: %v %v", r.Findings, err)
+	}
+}
+
+// childCreates puts one whole pack after another in the place of what is there, until it is killed.
+func childCreates(t *testing.T, path string, args []string) {
+	for i := 0; ; i++ {
+		mine := selfMade(fmt.Sprintf("%s %d", args[0], i), 3)
+		err := Create(t.Context(), path, mine.sources(), &CreateOptions{Force: true, pause: noPause})
+		if err != nil && !errors.Is(err, ErrLocked) {
+			fmt.Println("error", err)
+			return
+		}
+		if err == nil {
+			fmt.Println("done", i)
+		}
+	}
+}
+
+// selfMade is a whole pack: each entry tells which pack it is of, and how many there are.
+func selfMade(who string, n int) (c contents) {
+	for i := range n {
+		c = append(c, file{fmt.Sprintf("%d.wav", i), fmt.Sprintf("%s of %d %s", who, n, strings.Repeat(who, 500*(i+1)))})
+	}
+	return c
+}
+
+// checkSelfMade looks whether a pack is one whole pack of selfMade, with whatever was added to it.
+func checkSelfMade(path string) error {
+	p, err := Open(path, nil)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	first, err := p.ReadFile("0.wav")
+	if err != nil {
+		return err
+	}
+	who, _, _ := strings.Cut(string(first), " of ")
+	for _, f := range selfMade(who, 3) {
+		if b, err := p.ReadFile(f.name); err != nil || string(b) != f.body {
+			return fmt.Errorf("%s of the pack %q: %d bytes, %.20q, %v", f.name, who, len(b), b, err)
+		}
+	}
+	if r, err := p.Verify(context.Background(), nil); err != nil || r.Damaged() {
+		return fmt.Errorf("verify: %v, %v", r.Findings, err)
+	}
+	return nil
+}
+
+// F01, F08: processes make the same pack anew without a pause while another adds to it, and are killed
+// at any moment. What can be opened is at all times one whole pack, and nothing is left at the end.
+func TestRacingCreates(t *testing.T) {
+	rounds := 4
+	if os.Getenv("SNDPAK_CI") == "1" {
+		rounds = 10
+	}
+	r := newRand(t)
+	path := filepath.Join(memDir(t), "music.data")
+	must(t, Create(t.Context(), path, selfMade("parent", 3).sources(), nil))
+	made := 0
+	for round := range rounds {
+		var cmds []*exec.Cmd
+		for c := range 2 {
+			cmd, lines, _ := child(t, "creates", path, fmt.Sprintf("%d.%d", round, c))
+			if !lines.Scan() {
+				t.Fatalf("round %d: child %d made nothing", round, c)
+			}
+			cmds = append(cmds, cmd)
+			t.Cleanup(func() { cmd.Process.Kill() })
+			made++
+		}
+		for i := range 4 {
+			w, err := Edit(t.Context(), path, &WriterOptions{Wait: true})
+			if err == nil {
+				err = errors.Join(w.Replace(source(fmt.Sprintf("added %d", i), []byte("x"))), w.Commit(t.Context()), w.Close())
+			}
+			if err == nil {
+				err = checkSelfMade(path)
+			}
+			if err != nil {
+				t.Fatalf("round %d: %v", round, err)
+			}
+			time.Sleep(time.Duration(r.IntN(3000)) * time.Microsecond)
+		}
+		for _, cmd := range cmds {
+			cmd.Process.Kill()
+			cmd.Wait()
+		}
+		if err := checkSelfMade(path); err != nil {
+			t.Fatalf("round %d, after the kills: %v", round, err)
+		}
+	}
+	must(t, Create(t.Context(), path, selfMade("last", 3).sources(), &CreateOptions{Force: true}))
+	must(t, checkSelfMade(path))
+	for _, f := range listing(t, filepath.Dir(path)) {
+		if strings.HasSuffix(f, ".tmp") {
+			t.Errorf("left %q", f)
+		}
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -83,5 +85,37 @@ func TestResolveAndSpaceAndList(t *testing.T) {
 	}
 	if _, err := (OS{}).Space(filepath.Join(dir, "nosuch")); err == nil {
 		t.Error("Space of no folder: no error")
+	}
+}
+
+// Who holds the lock may remove its file: who opened it just before does not get a lock that nobody sees.
+func TestLockRemoved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "music.lock")
+	var held, got, lost atomic.Int64
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 500 {
+				unlock, err := OS{}.Lock(path)
+				if err != nil {
+					if l := (*Locked)(nil); !errors.As(err, &l) {
+						lost.Add(1)
+					}
+					runtime.Gosched()
+					continue
+				}
+				if n := held.Add(1); n != 1 {
+					t.Errorf("%d hold the lock", n)
+				}
+				got.Add(1)
+				held.Add(-1)
+				os.Remove(path)
+				unlock()
+			}
+		})
+	}
+	all.Wait()
+	if got.Load() == 0 || lost.Load() > 0 && runtime.GOOS != "windows" {
+		t.Errorf("taken %d times, %d errors", got.Load(), lost.Load())
 	}
 }

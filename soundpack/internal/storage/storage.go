@@ -24,6 +24,8 @@ type FS interface {
 	// Open opens a regular file that is there for reading and writing. Anything else that may be in
 	// its place, a folder or a pipe, is refused and not waited for.
 	Open(path string) (File, error)
+	// Stat is what is at a path, behind symbolic links; fs.ErrNotExist if there is nothing.
+	Stat(path string) (fs.FileInfo, error)
 	// Rename replaces new by old in one step, in the same folder.
 	Rename(old, new string) error
 	// Link gives a file a second name; fs.ErrExist if that is taken. Some file systems have no links.
@@ -38,9 +40,9 @@ type FS interface {
 	Resolve(path string) (string, error)
 	// Space tells what room there is in a folder.
 	Space(dir string) (Space, error)
-	// Lock takes the lock that is a file of its own, which is made if need be and never renamed or
-	// removed: who waits for a file that is replaced meanwhile would hold a lock that nobody sees.
-	// It does not wait: if another holds it, the error is a *Locked. A process that dies lets go.
+	// Lock takes the lock that is a file of its own, which is made if need be. Only who holds it may
+	// remove it, and it is never renamed. It does not wait: if another holds it, the error is a
+	// *Locked. A process that dies lets go.
 	Lock(path string) (unlock func() error, err error)
 }
 
@@ -101,9 +103,10 @@ func (OS) Open(path string) (File, error) {
 	return f, nil
 }
 
-func (OS) Rename(old, new string) error { return rename(old, new) }
-func (OS) Link(old, new string) error   { return os.Link(old, new) }
-func (OS) Remove(path string) error     { return os.Remove(path) }
+func (OS) Stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
+func (OS) Rename(old, new string) error          { return rename(old, new) }
+func (OS) Link(old, new string) error            { return os.Link(old, new) }
+func (OS) Remove(path string) error              { return os.Remove(path) }
 
 // SyncDir does nothing on Windows, where a folder cannot be synced; Rename flushes the file there.
 func (OS) SyncDir(dir string) error {
@@ -141,23 +144,42 @@ func (OS) Space(dir string) (Space, error) { return space(dir) }
 //
 // A file of that name that is no such lock, or a link, is somebody else's, and left alone.
 func (OS) Lock(path string) (func() error, error) {
-	if foreign(path) {
-		return nil, &fs.PathError{Op: "lock", Path: path, Err: errors.New("the file is there, and no lock of a pack")}
+	for {
+		if foreign(path) {
+			return nil, &fs.PathError{Op: "lock", Path: path, Err: errors.New("the file is there, and no lock of a pack")}
+		}
+		lock := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o666))
+		ok, err := lock.TryLock()
+		if err != nil {
+			return nil, errors.Join(err, lock.Close())
+		}
+		if !ok {
+			return nil, &Locked{holder(path)}
+		}
+		if gone(path, lock) {
+			lock.Unlock()
+			continue
+		}
+		// Who holds the lock is told for people's sake: where it cannot be written, the lock holds too.
+		setHolder(path, fmt.Sprintf("#%d\n", os.Getpid()))
+		return func() error {
+			if !gone(path, lock) {
+				setHolder(path, "")
+			}
+			return lock.Unlock()
+		}, nil
 	}
-	lock := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o666))
-	ok, err := lock.TryLock()
+}
+
+// gone tells whether the file that is locked is no longer the one at the path: it was opened just
+// before who had it locked removed it, and nobody else sees this lock.
+func gone(path string, lock *flock.Flock) bool {
+	own, err := lock.Stat()
 	if err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return false
 	}
-	if !ok {
-		return nil, &Locked{holder(path)}
-	}
-	// Who holds the lock is told for people's sake: where it cannot be written, the lock holds too.
-	setHolder(path, fmt.Sprintf("#%d\n", os.Getpid()))
-	return func() error {
-		setHolder(path, "")
-		return lock.Unlock()
-	}, nil
+	there, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(own, there)
 }
 
 // foreign tells whether a file is there that holds more than a lock may: a byte and a number.

@@ -222,6 +222,17 @@ func (f *FS) Open(path string) (storage.File, error) {
 	return &file{f: f, i: i, path: path}, nil
 }
 
+func (f *FS) Stat(path string) (fs.FileInfo, error) {
+	if _, err := f.op(Stat, path); err != nil {
+		return nil, err
+	}
+	i := f.dir[path]
+	if i == nil {
+		return nil, missing(Stat, path)
+	}
+	return info{filepath.Base(path), int64(len(i.now))}, nil
+}
+
 func (f *FS) Rename(old, new string) error {
 	effect, err := f.op(Rename, new)
 	if effect != All {
