@@ -96,10 +96,10 @@ func TestReplaceWithoutRoom(t *testing.T) {
 		must(t, Create(t.Context(), simData, fresh.sources(), opt))
 	}
 	path := newPack(t, old)
-	must(t, sparse(path, splitMax-100))
+	must(t, sparse(path, maxData-100))
 	before := read(t, filepath.Join(filepath.Dir(path), "music.inx"))
 	err := Create(t.Context(), path, fresh.sources(), &CreateOptions{Force: true})
-	if info, _ := os.Stat(path); !errors.Is(err, ErrLimit) || info.Size() != splitMax-100 || !bytes.Equal(before, read(t, filepath.Join(filepath.Dir(path), "music.inx"))) {
+	if info, _ := os.Stat(path); !errors.Is(err, ErrLimit) || info.Size() != maxData-100 || !bytes.Equal(before, read(t, filepath.Join(filepath.Dir(path), "music.inx"))) {
 		t.Errorf("4 GiB: %v, want ErrLimit, and data of %d bytes", err, info.Size())
 	}
 }
