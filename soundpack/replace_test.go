@@ -188,3 +188,85 @@ func TestReplaceKeepsModeAndLink(t *testing.T) {
 		t.Errorf("the link is now %v", info.Mode())
 	}
 }
+
+// The same in every layout, and from one to another: there the old pack or the new one, or none.
+func TestCrashCreateLayouts(t *testing.T) {
+	dir := memDir(t)
+	packs := replacements()
+	for _, from := range layouts {
+		for _, to := range layouts {
+			old, fresh := packs[2], packs[7]
+			f := crashsim.New()
+			create := func(l layout, c contents) error {
+				return Create(t.Context(), simData, inLayout(l, c).sources(), &CreateOptions{Layout: l.name(), Force: true, storage: f, pause: noPause})
+			}
+			must(t, create(from, old))
+			seen := map[string]int{}
+			look := func(what string, s crashsim.State) {
+				state, err := layoutState(dir, s, from, inLayout(from, old), to, inLayout(to, fresh))
+				if err != nil || state == "none" && from == to {
+					t.Errorf("%s to %s, %s: %v: %s, %v", from.name(), to.name(), what, s, state, err)
+				}
+				seen[state]++
+			}
+			f.Before = func(op crashsim.Op) {
+				if op.Kind.Mutates() {
+					look(op.String(), f.Live())
+					f.Cuts(func(path string) bool { return !strings.HasSuffix(path, tempSuffix) }, func(s crashsim.State) { look(op.String()+", power cut", s) })
+				}
+			}
+			if err := create(to, fresh); err != nil {
+				t.Errorf("%s to %s: %v", from.name(), to.name(), err)
+			}
+			f.Before = nil
+			if state, err := layoutState(dir, f.Live(), from, nil, to, inLayout(to, fresh)); state != "new" || seen["old"] == 0 {
+				t.Errorf("%s to %s: %s, %v; on the way %v", from.name(), to.name(), state, err, seen)
+			}
+		}
+	}
+}
+
+// inLayout gives contents names that a layout has: numbers in pck.
+func inLayout(l layout, c contents) contents {
+	c = slices.Clone(c)
+	for i := range c {
+		if t := l.traits(); t.keyed && !t.hashed {
+			c[i].name = fmt.Sprint(i)
+		}
+	}
+	return c
+}
+
+// layoutState tells which of two packs a state is, or that it is none.
+func layoutState(dir string, s crashsim.State, from layout, old contents, to layout, fresh contents) (string, error) {
+	for _, name := range []string{"music.data", "music.inx", "music.index"} {
+		os.Remove(filepath.Join(dir, name))
+		if im := s["d/"+name]; im != nil {
+			if err := os.WriteFile(filepath.Join(dir, name), im.Bytes, 0o644); err != nil {
+				return "", err
+			}
+		}
+	}
+	p, err := Open(filepath.Join(dir, "music.data"), nil)
+	if err != nil {
+		if s[simIndex] != nil && s[simData] != nil {
+			return "", err
+		}
+		return "none", nil
+	}
+	defer p.Close()
+	for want, c := range map[string]contents{"old": old, "new": fresh} {
+		if c == nil || p.Len() != len(c) {
+			continue
+		}
+		same := p.Layout() == map[string]string{"old": from.name(), "new": to.name()}[want]
+		for _, f := range c {
+			b, err := p.ReadFile(f.name)
+			same = same && err == nil && string(b) == f.body
+		}
+		if same {
+			return want, nil
+		}
+	}
+	return "", fmt.Errorf("neither pack: %d entries in %s", p.Len(), p.Layout())
+}
