@@ -13,7 +13,9 @@ const maxBuses = 32
 type bus struct {
 	up   *bus // nil: the master
 	sum  [maxChunk]frame
-	used bool // sum holds something of this chunk
+	used bool // sum holds something of this chunk, or will: see waiting
+
+	waiting stack // runs of voices that are still to be added
 
 	own        move // of its own voices: closed while others are solo
 	gain, fade move
@@ -277,6 +279,7 @@ func (b *bus) input(n int) []frame {
 func (m *Mixer) finish(n int) []frame {
 	for i := range m.made {
 		if b := &m.buses[i]; b.used {
+			b.settle(m.curve)
 			b.own.ride(b.sum[:n], m.curve)
 		}
 		m.buses[i].own.skip(n)

@@ -1,57 +1,55 @@
 package mixer
 
-// play adds the next len(sum) frames of a voice to sum, and reports how many of them there were and
-// whether it lives on.
-func (m *Mixer) play(v *voice, sum []frame) (n int, on bool) {
+// play adds the next n frames of a voice to its bus, from frame at of the chunk on, and reports how
+// many of them there were and whether it lives on.
+func (m *Mixer) play(v *voice, at, n int) (got int, on bool) {
 	if v.over {
 		return 0, false
 	}
-	for n < len(sum) {
+	for got < n {
 		if v.held() {
 			if v.doomed {
-				return n, false
+				return got, false
 			}
-			return len(sum), true
+			return n, true
 		}
 		if !v.turn(m) {
-			return n, false
+			return got, false
 		}
-		k := m.add(v, sum[n:n+v.run(len(sum)-n, m)])
+		k := m.add(v, at+got, v.run(n-got, m))
 		v.advance(k)
-		n += k
+		got += k
 		if !v.turn(m) { // now, even if it is held from here on
-			return n, false
+			return got, false
 		}
 	}
-	return n, true
+	return got, true
 }
 
-// add adds a run of a voice, and returns its length: the sound may end within it.
-func (m *Mixer) add(v *voice, sum []frame) int {
-	n, c := len(sum), v.heardAt()
-	switch {
+// add adds a run of n frames of a voice, from frame at of the chunk on, and returns its length: the
+// sound may end within it.
+func (m *Mixer) add(v *voice, at, n int) int {
+	switch c := v.heardAt(); {
 	case v.veiled && !v.gate.moving():
 		return m.skip(v, n)
 	case v.feed != nil:
 		x := m.fetch(v, n)
 		n = len(x) / v.samples(1)
-		addRun(m, v, sum[:n], x, 1)
+		m.addNow(v, at, n, x, 1)
 	case c.pos >= v.frames: // silence behind the end, until a jump takes it elsewhere
 	case v.bent(c):
 		k, scale := m.bend(v, *c, n)
-		addRun(m, v, sum[:k], m.input[:v.samples(k)], scale)
+		m.addNow(v, at, k, m.input[:v.samples(k)], scale)
 		if !v.jump.away {
 			n = k
 		}
-	case v.pcm.S16 != nil:
-		addRun(m, v, sum, cutOut(v, v.pcm.S16, n), scale16)
 	case v.pcm.dirty():
 		in := m.input[:v.samples(n)]
-		copy(in, cutOut(v, v.pcm.F32, n))
+		copy(in, v.pcm.F32[v.samples(int(c.pos)):])
 		mend(in)
-		addRun(m, v, sum, in, 1)
+		m.addNow(v, at, n, in, 1)
 	default:
-		addRun(m, v, sum, cutOut(v, v.pcm.F32, n), 1)
+		m.addPCM(v, at, n, v.samples(int(c.pos)))
 	}
 	return n
 }
@@ -75,54 +73,86 @@ func (v *voice) samples(n int) int {
 	return 2 * n
 }
 
-// cutOut is the next n frames of a sound.
-func cutOut[S sample](v *voice, all []S, n int) []S {
-	from := v.samples(int(v.heardAt().pos))
-	return all[from : from+v.samples(n)]
+// addPCM adds n frames of the voice's PCM as they lie there, from a sample on.
+func (m *Mixer) addPCM(v *voice, at, n, from int) {
+	p, scale := v.pcm, float32(1)
+	if p.S16 != nil {
+		scale = scale16
+	}
+	r := run{pcm: p, slot: int32(v.id.slot()), from: int32(at), n: int32(n), at: from}
+	switch r.k, r.gain, r.by = v.gains(scale, m.curve); {
+	case r.k != manyMove:
+		if r.k != noneMoves || r.gain != (frame{}) {
+			v.house.wait(&r, m.curve)
+		}
+	case p.S16 != nil:
+		addCurve(m, v, at, p.S16[from:from+v.samples(n)], scale)
+	default:
+		addCurve(m, v, at, p.F32[from:from+v.samples(n)], scale)
+	}
 }
 
-// addRun adds a run at the voice's gains, times scale. One move alone is a ramp, which is what
-// nearly all moves are; the gains of several, of long ones and of jumps are written out first.
-func addRun[S sample](m *Mixer, v *voice, sum []frame, src []S, scale float32) {
+// addNow adds n frames that lie where the next voice may want others.
+func (m *Mixer) addNow(v *voice, at, n int, src []float32, scale float32) {
+	k, gain, by := v.gains(scale, m.curve)
+	switch {
+	case k == manyMove:
+		addCurve(m, v, at, src, scale)
+		return
+	case k == noneMoves && gain == frame{}:
+		return
+	}
+	v.house.settle(m.curve)
+	sum := v.house.sum[at : at+n]
+	switch {
+	case v.mono && k < 0:
+		addMono(sum, src, gain)
+	case v.mono:
+		rampMono(sum, src, m.curve[k:], gain, by)
+	case k < 0:
+		addStereo(sum, src, gain)
+	default:
+		rampStereo(sum, src, m.curve[k:], gain, by)
+	}
+}
+
+// What gains says where the next frame's gain is no matter of an index of the curve.
+const (
+	noneMoves = -1
+	manyMove  = -2
+)
+
+// gains is how the gains of a run go, times scale: along the curve from index k on, from + by*curve,
+// or not at all. One move alone is a ramp, which is what nearly all moves are; the gains of several,
+// of long ones and of jumps have to be written out.
+func (v *voice) gains(scale float32, curve []float32) (k int, from, by frame) {
 	gain, fade, gate := v.gain.moving(), v.fade.moving(), v.gate.moving()
 	switch {
-	case v.jump.moving() || gate && (gain || fade) || fade && (gain || !v.fade.short(m.curve)):
-		g := m.gains[:len(sum)]
-		m.writeGains(v, g, scale)
-		if v.mono {
-			curveMono(sum, src, g)
-		} else {
-			curveStereo(sum, src, g)
-		}
+	case v.jump.moving() || gate && (gain || fade) || fade && (gain || !v.fade.short(curve)):
+		return manyMove, from, by
 	case gain:
-		by := scale * v.fade.to * v.gate.to
-		ramp(v, sum, src, m.curve[v.gain.k:], scaled(v.gain.from, by), scaled(v.gain.by, by))
+		g := scale * v.fade.to * v.gate.to
+		return v.gain.k, scaled(v.gain.from, g), scaled(v.gain.by, g)
 	case fade:
-		by := scaled(v.gain.to, scale*v.gate.to)
-		ramp(v, sum, src, m.curve[v.fade.k:], scaled(by, v.fade.from), scaled(by, v.fade.by))
+		g := scaled(v.gain.to, scale*v.gate.to)
+		return v.fade.k, scaled(g, v.fade.from), scaled(g, v.fade.by)
 	case gate:
-		by := scaled(v.gain.to, scale*v.fade.to)
-		ramp(v, sum, src, m.curve[v.gate.k:], scaled(by, v.gate.from), scaled(by, v.gate.by))
-	default:
-		steady(v, sum, src, scaled(v.gain.to, scale*v.fade.to*v.gate.to))
+		g := scaled(v.gain.to, scale*v.fade.to)
+		return v.gate.k, scaled(g, v.gate.from), scaled(g, v.gate.by)
 	}
+	return noneMoves, scaled(v.gain.to, scale*v.fade.to*v.gate.to), by
 }
 
-func ramp[S sample](v *voice, sum []frame, src []S, w []float32, from, by frame) {
+// addCurve adds frames at gains that are written out first.
+func addCurve[S sample](m *Mixer, v *voice, at int, src []S, scale float32) {
+	v.house.settle(m.curve)
+	n := len(src) / v.samples(1)
+	sum, g := v.house.sum[at:at+n], m.gains[:n]
+	m.writeGains(v, g, scale)
 	if v.mono {
-		rampMono(sum, src, w, from, by)
+		curveMono(sum, src, g)
 	} else {
-		rampStereo(sum, src, w, from, by)
-	}
-}
-
-func steady[S sample](v *voice, sum []frame, src []S, g frame) {
-	switch {
-	case g == frame{}:
-	case v.mono:
-		addMono(sum, src, g)
-	default:
-		addStereo(sum, src, g)
+		curveStereo(sum, src, g)
 	}
 }
 

@@ -29,7 +29,8 @@ func (m *Mixer) playQueue(i, n int) (over bool) {
 		if v.held() && !v.over && !v.doomed {
 			return over
 		}
-		k, on := m.play(v, v.house.input(n)[at:])
+		v.house.input(n)
+		k, on := m.play(v, at, n-at)
 		if on {
 			return over
 		}
