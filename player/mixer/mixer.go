@@ -91,7 +91,8 @@ type Mixer struct {
 	gains [maxChunk]frame
 	input [2 * maxChunk]float32
 	bent  [2 * maxChunk]float32
-	block [2 * maxChunk]float32 // of Stream
+	whole [4*maxChunk + 16]float32 // of a sound that is bent, at up to twice its speed
+	block [2 * maxChunk]float32    // of Stream
 }
 
 // New returns a Mixer at frame 0 without voices. Values of c that are out of range are taken to the

@@ -302,14 +302,15 @@ func (m *model) frame(v *modelVoice) (out [2]float64) {
 	return out
 }
 
-// value is the sound at a place, between its frames the cubic with Catmull and Rom's tangents.
+// value is the sound at a place, between its frames the cubic with Catmull and Rom's tangents, at the
+// nearest of 4096 places.
 func (v *modelVoice) value(p place, side int) float64 {
 	back := p.pos - 1
 	if p.seam {
 		back = v.end - 1
 	}
 	a, b := v.sample(back, side), v.sample(p.pos, side)
-	t := float64(p.frac) / one
+	t := math.Floor(float64(p.frac)/one*4096+0.5) / 4096
 	v.step1(&p)
 	c := v.sample(p.pos, side)
 	v.step1(&p)
