@@ -7,7 +7,8 @@ import (
 )
 
 // The inner loops against the loop that each of them unrolls, at all lengths around the unrolling
-// and behind every source that is longer than it needs to be.
+// and behind every source that is longer than it needs to be. Those of two voices give the bits of
+// one after the other.
 func TestKernels(t *testing.T) {
 	testKernels(t, func(r *rand.Rand) int16 { return int16(r.Uint32()) })
 	testKernels(t, func(r *rand.Rand) float32 { return r.Float32()*2 - 1 })
@@ -16,11 +17,11 @@ func TestKernels(t *testing.T) {
 func testKernels[S sample](t *testing.T, next func(*rand.Rand) S) {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(1, 2))
-	for n := range 20 {
+	for n := range 70 {
 		for spare := range 3 {
-			src := make([]S, 2*(n+spare))
+			src, other := make([]S, 2*(n+spare)), make([]S, 2*(n+spare))
 			for i := range src {
-				src[i] = next(rnd)
+				src[i], other[i] = next(rnd), next(rnd)
 			}
 			w := make([]float32, n+spare)
 			curve := make([]frame, n+spare)
@@ -32,27 +33,37 @@ func testKernels[S sample](t *testing.T, next func(*rand.Rand) S) {
 				start[i] = frame{rnd.Float32(), rnd.Float32()}
 			}
 			from, by := frame{0.5, -0.25}, frame{0.125, 1.5}
+			from2, by2 := frame{0.75, 0.3}, frame{-0.7, 0.1}
+			still := func(g frame) func(int) frame { return func(int) frame { return g } }
+			moving := func(from, by frame) func(int) frame { return func(i int) frame { return along(from, by, w[i]) } }
 			for name, k := range map[string]struct {
-				mono bool
-				run  func(dst []frame)
-				gain func(i int) frame
+				mono        bool
+				run         func(dst []frame)
+				gain, gain2 func(i int) frame // nil: there is no second voice
 			}{
-				"addMono":     {true, func(d []frame) { addMono(d, src, from) }, func(int) frame { return from }},
-				"addStereo":   {false, func(d []frame) { addStereo(d, src, from) }, func(int) frame { return from }},
-				"rampMono":    {true, func(d []frame) { rampMono(d, src, w, from, by) }, func(i int) frame { return along(from, by, w[i]) }},
-				"rampStereo":  {false, func(d []frame) { rampStereo(d, src, w, from, by) }, func(i int) frame { return along(from, by, w[i]) }},
-				"curveMono":   {true, func(d []frame) { curveMono(d, src, curve) }, func(i int) frame { return curve[i] }},
-				"curveStereo": {false, func(d []frame) { curveStereo(d, src, curve) }, func(i int) frame { return curve[i] }},
+				"addMono":     {true, func(d []frame) { addMono(d, src, from) }, still(from), nil},
+				"addStereo":   {false, func(d []frame) { addStereo(d, src, from) }, still(from), nil},
+				"rampMono":    {true, func(d []frame) { rampMono(d, src, w, from, by) }, moving(from, by), nil},
+				"rampStereo":  {false, func(d []frame) { rampStereo(d, src, w, from, by) }, moving(from, by), nil},
+				"curveMono":   {true, func(d []frame) { curveMono(d, src, curve) }, func(i int) frame { return curve[i] }, nil},
+				"curveStereo": {false, func(d []frame) { curveStereo(d, src, curve) }, func(i int) frame { return curve[i] }, nil},
+				"addMono2":    {true, func(d []frame) { addMono2(d, src, other, from, from2) }, still(from), still(from2)},
+				"addStereo2":  {false, func(d []frame) { addStereo2(d, src, other, from, from2) }, still(from), still(from2)},
+				"rampMono2":   {true, func(d []frame) { rampMono2(d, src, other, w, from, by, from2, by2) }, moving(from, by), moving(from2, by2)},
+				"rampStereo2": {false, func(d []frame) { rampStereo2(d, src, other, w, from, by, from2, by2) }, moving(from, by), moving(from2, by2)},
 			} {
 				got, want := slices.Clone(start), slices.Clone(start)
 				k.run(got)
 				for i := range want {
 					for side := range 2 {
-						x := src[i]
+						at := i
 						if !k.mono {
-							x = src[2*i+side]
+							at = 2*i + side
 						}
-						want[i][side] += float32(float32(x) * k.gain(i)[side])
+						want[i][side] += float32(float32(src[at]) * k.gain(i)[side])
+						if k.gain2 != nil {
+							want[i][side] += float32(float32(other[at]) * k.gain2(i)[side])
+						}
 					}
 				}
 				if !slices.Equal(got, want) {
