@@ -21,9 +21,10 @@ func baseName(path string) string { return filepath.Base(path) }
 // same addresses, so it goes when the last holder does.
 type mapping struct {
 	r    *mmap.ReaderAt // nil: read by pread
-	f    *os.File
-	size int64 // as of opening; the file may have grown since
-	why  error // why it is not mapped although asked for
+	f    *os.File       // nil: on a server
+	far  *remoteFile    // nil: on this machine
+	size int64          // as of opening; the file may have grown since
+	why  error          // why it is not mapped although asked for
 	refs atomic.Int64
 }
 
@@ -83,6 +84,9 @@ func (m *mapping) release() error {
 	if m.refs.Add(-1) > 0 {
 		return nil
 	}
+	if m.far != nil {
+		return m.far.Close()
+	}
 	err := m.f.Close()
 	if m.r != nil {
 		err = errors.Join(m.r.Close(), err)
@@ -99,7 +103,7 @@ func (m *mapping) ReadAt(p []byte, off int64) (n int, err error) {
 	}
 	defer m.release()
 	if m.r == nil {
-		return m.full(m.f.ReadAt(p, off))
+		return m.full(m.source().ReadAt(p, off))
 	}
 	if n, err = m.copyOut(p, off); err != nil {
 		return n, err
@@ -136,7 +140,15 @@ func (m *mapping) pread(p []byte, off int64) (n int, err error) {
 		return 0, ErrClosed
 	}
 	defer m.release()
-	return m.full(m.f.ReadAt(p, off))
+	return m.full(m.source().ReadAt(p, off))
+}
+
+// source is the data where it is not mapped.
+func (m *mapping) source() io.ReaderAt {
+	if m.far != nil {
+		return m.far
+	}
+	return m.f
 }
 
 // full tells an end where there was none when the pack was opened. Callers read within bounds only.
@@ -150,12 +162,18 @@ func (m *mapping) full(n int, err error) (int, error) {
 // short tells whether the file has less bytes now than when it was opened. Seeking to its end is the
 // way to ask that allocates nothing; nothing reads from the descriptor's own position.
 func (m *mapping) short() bool {
+	if m.far != nil {
+		return m.far.changed.Load()
+	}
 	end, err := m.f.Seek(0, io.SeekEnd)
 	return err == nil && end < m.size
 }
 
 // is tells whether two mappings are of the same file.
 func (m *mapping) is(other *mapping) bool {
+	if m.far != nil || other.far != nil {
+		return m.far == other.far
+	}
 	a, err := m.f.Stat()
 	b, err2 := other.f.Stat()
 	return err == nil && err2 == nil && os.SameFile(a, b)

@@ -134,23 +134,34 @@ func Open(path string, opt *Options) (*Pack, error) {
 	if err != nil {
 		return nil, opened("open", path, err)
 	}
+	if err := p.load(raw); err != nil {
+		return nil, opened("open", path, err)
+	}
+	return p, nil
+}
+
+// load makes a snapshot usable, or lets go of it.
+func (p *Pack) load(raw string) (err error) {
+	defer func() {
+		if err != nil {
+			p.m.release()
+		}
+	}()
 	p.raw = raw
 	if err = p.layout.sniff(raw, p.m.size); err == nil {
 		p.index, p.problems, err = p.layout.load(raw)
 	}
 	if err != nil {
-		p.m.release()
-		return nil, opened("open", path, fmt.Errorf("%s: %w", baseName(p.indexPath), err))
+		return fmt.Errorf("%s: %w", baseName(p.indexPath), err)
 	}
 	p.findManifest()
-	if err := p.nameEntries(o.Names); err != nil {
-		p.m.release()
-		return nil, opened("open", path, err)
+	if err := p.nameEntries(p.opt.Names); err != nil {
+		return err
 	}
 	if p.m.why != nil {
 		p.problems = append(p.problems, problem{slog.LevelInfo, "map", fmt.Sprintf("data is read, not mapped: %v", p.m.why)})
 	}
-	return p, nil
+	return nil
 }
 
 // use takes a layout that was found.

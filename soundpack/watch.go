@@ -3,6 +3,7 @@ package soundpack
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"io/fs"
 	"log/slog"
@@ -38,6 +39,9 @@ type pace struct {
 }
 
 func (p *Pack) watch(ctx context.Context, tell func(Change), pace pace) error {
+	if p.m.far != nil {
+		return opened("watch", p.path, fmt.Errorf("it is on a server: %w", errors.ErrUnsupported))
+	}
 	if p.closed.Load() || !p.m.acquire() {
 		return opened("watch", p.path, ErrClosed)
 	}
