@@ -88,6 +88,9 @@ func (w *Writer) compact(ctx context.Context) error {
 	if err := w.unchanged(); err != nil {
 		return err
 	}
+	if w.traits.head {
+		return w.compactHead(ctx)
+	}
 	if err := c.measure(); err != nil {
 		return err
 	}

@@ -6,6 +6,9 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"slices"
+
+	"github.com/sndpak/sndpak/soundpack/internal/storage"
 )
 
 // A ledger keeps the manifest of a pack that a Writer changes: it is the Writer's amender. It reads the
@@ -22,6 +25,7 @@ type ledger struct {
 	fresh  map[int]*digest
 	facts  map[int]Facts
 	same   *bodies
+	data   storage.File // where new bodies are written
 }
 
 func (l *ledger) name() string { return manifestName }
@@ -121,7 +125,7 @@ func (l *ledger) fullNames() ([]string, error) {
 
 // take begins a change: it remembers the bodies that are there and may be the same as new ones.
 func (l *ledger) take(c *change) error {
-	l.change, l.fresh, l.facts = c, map[int]*digest{}, map[int]Facts{}
+	l.change, l.fresh, l.facts, l.data = c, map[int]*digest{}, map[int]Facts{}, l.w.data
 	var sources []Source
 	for _, s := range c.sources {
 		if s != nil {
@@ -149,6 +153,19 @@ func (l *ledger) take(c *change) error {
 	return nil
 }
 
+// rewrite tells that all bodies are written anew, to another file: those that are kept are told of as they
+// are written.
+func (l *ledger) rewrite(r *rewriting) {
+	var sources []Source
+	for i, s := range r.sources {
+		if s == nil {
+			s = &Source{Size: r.recs[i].size}
+		}
+		sources = append(sources, *s)
+	}
+	l.same, l.data = newBodies(sources), r.to
+}
+
 // watch sums up a body on its way.
 func (l *ledger) watch(i int, s *Source) io.Writer {
 	d := &digest{sum: true, told: true}
@@ -162,7 +179,7 @@ func (l *ledger) watch(i int, s *Source) io.Writer {
 // wrote is told of a body that is written, and where it is to be found: there, or where the same bytes
 // were before.
 func (l *ledger) wrote(i int, r record) (off int64, err error) {
-	t, err := l.same.twin(l.w.data, r, l.fresh[i].crc, i)
+	t, err := l.same.twin(l.data, r, l.fresh[i].crc, i)
 	if err != nil {
 		return 0, err
 	}
@@ -170,7 +187,7 @@ func (l *ledger) wrote(i int, r record) (off int64, err error) {
 		r.off = t.off
 	}
 	if l.w.opt.Facts != nil {
-		l.facts[i], err = l.w.opt.Facts(io.NewSectionReader(l.w.data, r.off, r.size), r.size)
+		l.facts[i], err = l.w.opt.Facts(io.NewSectionReader(l.data, r.off, r.size), r.size)
 	}
 	return r.off, err
 }
@@ -185,8 +202,10 @@ func (l *ledger) amend(a amendment) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !l.wanted(m, len(a.recs)) {
+		return nil, nil
+	}
 	own := l.own()
-	wanted := own >= 0 || len(a.old) == 0 && !l.w.opt.Plain
 	notes := make([]note, len(a.recs))
 	for i := range a.recs {
 		if from := a.from[i]; from >= 0 {
@@ -196,11 +215,7 @@ func (l *ledger) amend(a amendment) ([]byte, error) {
 		}
 		if c != nil {
 			notes[i].name = c.full[i]
-			wanted = wanted || c.full[i] != ""
 		}
-	}
-	if !wanted || len(notes) == 0 && len(m.extra) == 0 {
-		return nil, nil
 	}
 	text := encodeManifest(a.at, a.recs, notes, m.extra)
 	if len(text) > maxManifest {
@@ -208,6 +223,18 @@ func (l *ledger) amend(a amendment) ([]byte, error) {
 	}
 	return text, nil
 }
+
+// wanted tells whether there shall be a manifest beside n entries.
+func (l *ledger) wanted(m *manifest, n int) bool {
+	ok := l.own() >= 0 || len(l.w.recs) == 0 && !l.w.opt.Plain
+	if c := l.change; c != nil {
+		ok = ok && !c.bare || slices.ContainsFunc(c.full, l.needed)
+	}
+	return ok && (n > 0 || len(m.extra) > 0)
+}
+
+// needed tells whether only a manifest can hold a full name.
+func (l *ledger) needed(full string) bool { return full != "" && l.w.layout.check(full) != nil }
 
 // noteFresh is what is known of the i-th record to be, whose body is new.
 func (l *ledger) noteFresh(m *manifest, own, i int) (n note) {
@@ -225,7 +252,7 @@ func (l *ledger) noteFresh(m *manifest, own, i int) (n note) {
 // needsManifest refuses new names that only the manifest could hold, which shall be none.
 func (c *change) needsManifest() error {
 	for i, full := range c.full {
-		if full != "" && c.from[i] < 0 {
+		if c.from[i] < 0 && c.w.ledger.needed(full) {
 			return fmt.Errorf("name %q: without a manifest it does not fit: %w", full, fs.ErrInvalid)
 		}
 	}

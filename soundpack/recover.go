@@ -83,6 +83,9 @@ func (w *Writer) found() error {
 		return err
 	}
 	defer data.Close()
+	if w.traits.head {
+		return nil
+	}
 	index, err := w.fs.Open(w.indexPath)
 	if err == nil {
 		return index.Close()
@@ -107,6 +110,12 @@ func (w *Writer) found() error {
 }
 
 func (w *Writer) foundData() (storage.File, error) {
+	if w.traits.head {
+		if _, err := w.publish(w.path, 0, noFileSync, noDirSync, func(f storage.File) error { return put(f, w.layout.encode(nil), 0) }); err != nil {
+			return nil, err
+		}
+		return w.fs.Open(w.path)
+	}
 	index, err := w.fs.Open(w.indexPath)
 	if err == nil {
 		index.Close()
@@ -155,13 +164,13 @@ func ownTemp(base, name string) bool {
 // down what it guesses. Single records that reach past the data are refused when they would be
 // written again, so that they can be removed.
 func (w *Writer) load(f storage.File) error {
-	raw, mode, err := readWhole(f)
-	if err != nil {
-		return fmt.Errorf("index: %w", err)
-	}
 	info, err := w.data.Stat()
 	if err != nil {
 		return err
+	}
+	raw, mode, err := w.readTable(f, info)
+	if err != nil {
+		return fmt.Errorf("index: %w", err)
 	}
 	w.end, w.dataMode, w.indexMode = info.Size(), info.Mode().Perm(), mode
 	var x index
@@ -179,8 +188,28 @@ func (w *Writer) load(f storage.File) error {
 	for i := range w.recs {
 		w.recs[i] = x.at(i)
 	}
+	if i := own(w.layout, x); i >= 0 && w.traits.keyed && w.opensManifest(w.recs[i]) {
+		w.recs[i].raw = manifestName
+	}
 	w.keepManifest()
 	return nil
+}
+
+// readTable is the index's bytes, or those of the table at the head of the data, and the file's mode.
+func (w *Writer) readTable(f storage.File, data fs.FileInfo) (string, fs.FileMode, error) {
+	h, ok := w.layout.(heading)
+	if !ok {
+		return readWhole(f)
+	}
+	raw, err := h.read(f, data.Size(), maxIndex)
+	return raw, data.Mode().Perm(), err
+}
+
+// opensManifest tells whether a body begins as the manifest does.
+func (w *Writer) opensManifest(r record) bool {
+	head := make([]byte, min(r.size, int64(len(manifestStart))))
+	n, _ := w.data.ReadAt(head, r.off)
+	return string(head[:n]) == manifestStart
 }
 
 // keepManifest has the manifest kept, unless another entry has its name.

@@ -16,7 +16,8 @@ import (
 type WriterOptions struct {
 	// Index is the path of the index; "" means beside the data.
 	Index string
-	// Layout is "split", which "" means too.
+	// Layout is "split", "crc", "cfg" or "pck"; "" means that it is found from the files, and split where
+	// there are none.
 	Layout string
 	// Create makes an empty pack where there is none.
 	Create bool
@@ -50,7 +51,9 @@ type WriterOptions struct {
 // name, synced and renamed over the old one, and the folder is synced. So a crash at any moment leaves
 // the old pack or the new one, and what Commit has returned from stays. Bytes that any index has named
 // are never overwritten or cut off, since readers that opened the pack before still read them; what a
-// removed entry leaves behind is given back by [Writer.Compact].
+// removed entry leaves behind is given back by [Writer.Compact]. In a layout that has its table at the head
+// of the data nothing can be appended: there the whole file is written anew beside the old one, synced and
+// renamed over it, and the folder is synced.
 //
 // After a failure the pack is the old one, to the byte, unless the error is an ErrDurability; no
 // temporary file is left, and what was staged is dropped. A sync that fails is never tried again, since
@@ -61,6 +64,7 @@ type Writer struct {
 	fs                  storage.FS
 	path, indexPath     string
 	layout              layout
+	traits              traits // of the layout
 	unlock              func() error
 	data                storage.File // nil: begin anew
 	dataMode, indexMode fs.FileMode
@@ -101,24 +105,78 @@ func Edit(ctx context.Context, path string, opt *WriterOptions) (*Writer, error)
 
 // resolve finds the files themselves: a rename over a symbolic link would part it from its target.
 func (w *Writer) resolve(path string) (err error) {
-	if w.layout, err = pick(w.opt.Layout); err != nil {
+	found, err := w.detect(path)
+	if err != nil {
 		return err
 	}
-	if w.indexPath = w.opt.Index; w.indexPath == "" {
-		if w.indexPath, err = w.layout.index(path); err != nil {
-			return err
-		}
+	w.layout, w.traits, w.indexPath = found.layout, found.layout.traits(), found.index
+	if w.path, err = w.fs.Resolve(path); err != nil {
+		return err
+	}
+	if w.traits.head {
+		w.indexPath = w.path
+		return checkLockPath(w.path, w.indexPath)
 	}
 	if filepath.Clean(w.indexPath) == filepath.Clean(path) {
 		return fmt.Errorf("data and index have the same path: %w", fs.ErrInvalid)
-	}
-	if w.path, err = w.fs.Resolve(path); err != nil {
-		return err
 	}
 	if w.indexPath, err = w.fs.Resolve(w.indexPath); err != nil {
 		return err
 	}
 	return checkLockPath(w.path, w.indexPath)
+}
+
+// detect finds the layout of what is there; a new pack is split.
+func (w *Writer) detect(path string) (find, error) {
+	o := &strictOpener{fs: w.fs}
+	name := w.opt.Layout
+	if f, err := o.open(path); err == nil {
+		f.Close()
+	} else if name == "" {
+		name = layouts[0].name()
+	}
+	found, err := detect(o.open, path, w.opt.Index, name)
+	if err == nil {
+		err = o.err
+	}
+	return found, err
+}
+
+// A strictOpener remembers what went wrong beside files that are not there: a writer does not go by what
+// it could not see.
+type strictOpener struct {
+	fs  storage.FS
+	err error
+}
+
+func (o *strictOpener) note(err error) error {
+	if err != nil && o.err == nil && err != io.EOF && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrInvalid) {
+		o.err = err
+	}
+	return err
+}
+
+func (o *strictOpener) open(path string) (looked, error) {
+	f, err := o.fs.Open(path)
+	if err != nil {
+		return nil, o.note(err)
+	}
+	return strictFile{f, o}, nil
+}
+
+type strictFile struct {
+	storage.File
+	o *strictOpener
+}
+
+func (f strictFile) ReadAt(b []byte, off int64) (int, error) {
+	n, err := f.File.ReadAt(b, off)
+	return n, f.o.note(err)
+}
+
+func (f strictFile) Stat() (fs.FileInfo, error) {
+	info, err := f.File.Stat()
+	return info, f.o.note(err)
 }
 
 // take takes the lock and begins. It looks for the data first, so that a wrong path does not leave a
@@ -164,6 +222,9 @@ func (w *Writer) Len() int {
 	}
 	return n
 }
+
+// Layout is the name of the pack's layout, as [Pack.Layout].
+func (w *Writer) Layout() string { return w.layout.name() }
 
 // DataSize is the length of the data in bytes, as it is on disk.
 func (w *Writer) DataSize() int64 { return w.end }

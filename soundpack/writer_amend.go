@@ -1,6 +1,9 @@
 package soundpack
 
-import "io"
+import (
+	"io"
+	"slices"
+)
 
 // An amender keeps an entry of its own at the end of each index that a Writer publishes, made from all
 // the others: the manifest. Its body is made anew for every index, since it tells where bodies lie.
@@ -40,15 +43,15 @@ func (w *Writer) amends(r record) bool {
 func (w *Writer) amended(recs []record, from []int, end int64) ([]record, []byte, error) {
 	a := w.amender
 	if a == nil {
-		return recs, nil, nil
+		return arrange(w.layout, slices.Clone(recs)), nil, nil
 	}
 	body, err := a.amend(amendment{recs, from, w.recs, end, w.data, w.end})
 	if err != nil || body == nil {
-		return recs, nil, err
+		return arrange(w.layout, slices.Clone(recs)), nil, err
 	}
 	own := []record{{raw: a.name(), size: int64(len(body))}}
 	if err := w.layout.plan(end, own); err != nil {
 		return nil, nil, err
 	}
-	return append(recs[:len(recs):len(recs)], own...), body, nil
+	return arrange(w.layout, append(recs[:len(recs):len(recs)], own...)), body, nil
 }

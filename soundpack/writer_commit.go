@@ -48,7 +48,11 @@ func (w *Writer) commit(ctx context.Context) error {
 		defer func() { w.ledger.change = nil }()
 	}
 	if err == nil {
-		err = c.do(ctx)
+		if w.traits.head {
+			err = c.rewrite(ctx)
+		} else {
+			err = c.do(ctx)
+		}
 	}
 	if err != nil {
 		w.let()
@@ -96,6 +100,9 @@ func (c *change) take(s *staging) {
 			c.size += it.size
 		}
 	}
+	if t := c.w.traits; t.keyed && !t.hashed {
+		arrange(c.w.layout, c.recs)
+	}
 }
 
 // check places the new bodies and refuses what cannot be written, before anything is.
@@ -120,6 +127,12 @@ func (c *change) check() error {
 		}
 	}
 	c.start = c.end
+	if err := checkCount(c.w.layout, len(c.recs)+1); err != nil {
+		return err
+	}
+	if c.w.traits.head {
+		return nil // all of it is placed anew
+	}
 	if err := c.w.layout.plan(c.end, fresh); err != nil {
 		return err
 	}

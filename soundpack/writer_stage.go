@@ -10,12 +10,14 @@ import (
 
 // staging is the index as it shall be.
 type staging struct {
-	items []item
-	at    map[string][]int  // places in items of what is not dropped, by folded name in the index
-	full  map[string]string // the key in at of what has a full name, by that, folded
-	dirs  map[string]int    // how many items lie in or below a folder, by its folded path
-	bare  bool              // the manifest goes
-	len   int               // items that are not dropped
+	layout layout
+	traits traits
+	items  []item
+	at     map[string][]int  // places in items of what is not dropped, by folded name in the index
+	full   map[string]string // the key in at of what has a full name, by that, folded
+	dirs   map[string]int    // how many items lie in or below a folder, by its folded path
+	bare   bool              // the manifest goes
+	len    int               // items that are not dropped
 }
 
 // An item is an entry to be: one that is there, or a source to be packed.
@@ -52,7 +54,7 @@ func (w *Writer) stage() (*staging, error) {
 }
 
 func (w *Writer) stageAs(full []string) *staging {
-	s := &staging{at: make(map[string][]int, len(w.recs)), full: map[string]string{}, dirs: map[string]int{}}
+	s := &staging{layout: w.layout, traits: w.traits, at: make(map[string][]int, len(w.recs)), full: map[string]string{}, dirs: map[string]int{}}
 	for i, r := range w.recs {
 		if !w.amends(r) {
 			s.put(item{record: r, full: full[i], from: i, was: -1})
@@ -62,12 +64,12 @@ func (w *Writer) stageAs(full []string) *staging {
 }
 
 func (s *staging) put(it item) {
-	key := foldASCII(it.raw)
+	key := s.traits.fold(it.raw)
 	s.at[key] = append(s.at[key], len(s.items))
 	if it.full != "" {
-		s.full[foldASCII(it.full)] = key
+		s.full[s.traits.fold(it.full)] = key
 	}
-	for dir := range parents(it.name()) {
+	for dir := range s.parents(it.name()) {
 		s.dirs[dir]++
 	}
 	s.items = append(s.items, it)
@@ -75,9 +77,9 @@ func (s *staging) put(it item) {
 }
 
 // parents are the folders that a name lies in, folded, the innermost first.
-func parents(name string) iter.Seq[string] {
+func (s *staging) parents(name string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		name := foldASCII(name)
+		name := s.traits.fold(name)
 		for i := strings.LastIndexByte(name, '/'); i > 0 && yield(name[:i]); i = strings.LastIndexByte(name[:i], '/') {
 		}
 	}
@@ -89,8 +91,8 @@ func (s *staging) drop(key string, keep int) int {
 	for _, i := range all[keep:] {
 		it := &s.items[i]
 		it.dropped = true
-		delete(s.full, foldASCII(it.full))
-		for dir := range parents(it.name()) {
+		delete(s.full, s.traits.fold(it.full))
+		for dir := range s.parents(it.name()) {
 			if s.dirs[dir]--; s.dirs[dir] == 0 {
 				delete(s.dirs, dir)
 			}
@@ -103,17 +105,39 @@ func (s *staging) drop(key string, keep int) int {
 	return len(all) - keep
 }
 
-// find is the key of the entries of a name, an alias or a full name, as it is shown or raw.
+// find is the key of the entries of a name, an alias, a full name or a path that is only hashed, as it is
+// shown or raw; or the key that a new entry of that name would have.
 func (s *staging) find(name string) (key string, ok bool) {
 	for _, raw := range []string{unshow(name), name} {
-		if key = foldASCII(raw); len(s.at[key]) > 0 {
+		if key = s.traits.fold(raw); len(s.at[key]) > 0 {
 			return key, true
 		}
 		if key, ok = s.full[key]; ok {
 			return key, true
 		}
+		if !s.traits.hashed {
+			continue
+		}
+		if key = s.layout.short(raw, 0); len(s.at[key]) > 0 {
+			return key, true
+		}
 	}
-	return foldASCII(name), false
+	if s.traits.hashed {
+		return s.layout.short(name, 0), false
+	}
+	return s.traits.fold(name), false
+}
+
+// collides tells whether a name's hash is that of an entry that has another name.
+func (s *staging) collides(name, key string) error {
+	if !s.traits.hashed || len(s.at[key]) == 0 {
+		return nil
+	}
+	it := s.items[s.at[key][0]]
+	if it.full == "" || it.full == name || it.raw == name {
+		return nil
+	}
+	return fmt.Errorf("it and %q both have the id %s, which is all that the layout stores of a path", show(it.full), it.raw)
 }
 
 // is tells whether a file has a name, which is folded.
@@ -126,6 +150,9 @@ func (s *staging) is(key string) bool { return len(s.at[key]) > 0 || s.full[key]
 func (w *Writer) Add(sources ...Source) error {
 	return w.put("add to", sources, func(s *staging, src Source) error {
 		if key, ok := s.find(src.Name); ok {
+			if err := s.collides(src.Name, key); err != nil {
+				return err
+			}
 			return already{show(s.items[s.at[key][0]].name())}
 		}
 		return w.checkName(src.Name)
@@ -135,7 +162,7 @@ func (w *Writer) Add(sources ...Source) error {
 // checkName tells why a name cannot be given to a new entry.
 func (w *Writer) checkName(name string) error {
 	err := w.layout.check(name)
-	if err == nil || w.opt.Plain || w.ledger == nil {
+	if err == nil || w.opt.Plain || w.ledger == nil || w.traits.whole {
 		return err
 	}
 	return checkPath(name)
@@ -146,8 +173,8 @@ func (w *Writer) checkName(name string) error {
 // are removed. The name is then as the source has it, unless it was given as a shown name with escapes.
 func (w *Writer) Replace(sources ...Source) error {
 	return w.put("replace in", sources, func(s *staging, src Source) error {
-		if key, ok := s.find(src.Name); ok && key != foldASCII(src.Name) {
-			return nil // a name that is kept as it is
+		if key, ok := s.find(src.Name); ok && (s.traits.keyed || key != s.traits.fold(src.Name)) {
+			return s.collides(src.Name, key) // a name that is kept as it is
 		}
 		return w.checkName(src.Name)
 	})
@@ -167,7 +194,7 @@ func (w *Writer) put(op string, sources []Source, check func(*staging, Source) e
 	}
 	reserved := make(map[string]bool, len(sources))
 	for _, src := range sources {
-		reserved[foldASCII(src.Name)] = true
+		reserved[s.traits.fold(src.Name)] = true
 	}
 	for _, src := range sources {
 		if src.Size == 0 && w.opt.Notice != nil {
@@ -184,7 +211,7 @@ func (s *staging) set(l layout, src Source, reserved map[string]bool) {
 	key, ok := s.find(src.Name)
 	if !ok {
 		it := item{record: record{raw: src.Name, size: src.Size}, from: -1, was: -1, source: &src}
-		if l.check(src.Name) != nil {
+		if s.traits.keyed || l.check(src.Name) != nil {
 			it.raw, it.full = s.alias(l, src.Name, reserved), src.Name
 		}
 		s.put(it)
@@ -192,10 +219,10 @@ func (s *staging) set(l layout, src Source, reserved map[string]bool) {
 	}
 	s.drop(key, 1)
 	it := &s.items[s.at[key][0]]
-	switch foldASCII(src.Name) {
-	case key:
+	switch name := s.traits.fold(src.Name); {
+	case name == key:
 		it.raw = src.Name
-	case foldASCII(it.full):
+	case s.traits.hashed, name == s.traits.fold(it.full):
 		it.full = src.Name
 	}
 	if it.from >= 0 {
@@ -206,9 +233,12 @@ func (s *staging) set(l layout, src Source, reserved map[string]bool) {
 
 // alias is a record's name that nothing has, and nothing that is about to be staged.
 func (s *staging) alias(l layout, name string, reserved map[string]bool) string {
+	if s.traits.keyed {
+		return l.short(name, len(s.items)) // a hash, or a number above all others
+	}
 	for n := 0; ; n++ {
 		raw := l.short(name, n)
-		if key := foldASCII(raw); !s.is(key) && s.dirs[key] == 0 && !reserved[key] {
+		if key := s.traits.fold(raw); !s.is(key) && s.dirs[key] == 0 && !reserved[key] {
 			return raw
 		}
 	}
@@ -227,7 +257,7 @@ func refuse(s *staging, sources []Source, check func(*staging, Source) error) er
 	first := make(map[string]Source, len(sources))
 	dirs := map[string]bool{}
 	for _, src := range sources {
-		for dir := range parents(src.Name) {
+		for dir := range s.parents(src.Name) {
 			dirs[dir] = true
 		}
 	}
@@ -241,6 +271,9 @@ func refuse(s *staging, sources []Source, check func(*staging, Source) error) er
 			err = fmt.Errorf("size %d", src.Size)
 		case err == nil && ok:
 			err = fmt.Errorf("of %s and %s: the same name but for case", twin.Path, src.Path)
+			if s.traits.hashed {
+				err = fmt.Errorf("%q and it have the same id %s", twin.Name, key)
+			}
 		case err == nil && !there:
 			err = s.clash(src.Name, dirs)
 		}
@@ -263,10 +296,10 @@ func refuse(s *staging, sources []Source, check func(*staging, Source) error) er
 
 // clash tells whether a new name is that of a folder, or lies in a file. dirs are folders to be.
 func (s *staging) clash(name string, dirs map[string]bool) error {
-	if key := foldASCII(name); s.dirs[key] > 0 || dirs[key] {
+	if key := s.traits.fold(name); s.dirs[key] > 0 || dirs[key] {
 		return fmt.Errorf("there is a folder of that name")
 	}
-	for dir := range parents(name) {
+	for dir := range s.parents(name) {
 		if s.is(dir) {
 			return fmt.Errorf("%q is a file", dir)
 		}

@@ -384,7 +384,8 @@ func TestWriterSweeps(t *testing.T) {
 	}
 }
 
-// Adding to a big pack reads nothing of it, whatever it costs to write, and removing writes no data.
+// Adding to a big pack reads nothing of it but its head, to know the layout, whatever it costs to write, and
+// removing writes no data.
 func TestWriterReadsNoData(t *testing.T) {
 	f := crashsim.New()
 	must(t, editOnce(t.Context(), f, simData, edit{add: three}))
@@ -399,7 +400,7 @@ func TestWriterReadsNoData(t *testing.T) {
 			}
 		}
 		must(t, editOnce(t.Context(), f, simData, e))
-		if reads > 0 || bytes != len(e.add)+len(e.replace) {
+		if reads > 2 || bytes != len(e.add)+len(e.replace) {
 			t.Errorf("%v: %d reads of the data, %d writes", e, reads, bytes)
 		}
 	}
