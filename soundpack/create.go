@@ -221,27 +221,22 @@ func (c *creation) look() error {
 		}
 		c.there[i] = there
 	}
-	if c.there[0] != nil {
-		c.findOthers()
+	if c.there[0] == nil {
+		return nil
 	}
-	return nil
+	return c.findOthers()
 }
 
 // findOthers finds the indexes of other layouts beside data that is about to go.
-func (c *creation) findOthers() {
-	open := func(path string) (looked, error) {
-		f, err := c.storage.Open(path)
-		if err != nil {
-			return nil, err // not f, which would be an interface around nil
-		}
-		return f, nil
-	}
-	all, _ := besides(open, c.data, "")
+func (c *creation) findOthers() error {
+	o := &strictOpener{fs: c.storage}
+	all, _ := besides(o.open, c.data, "")
 	for _, f := range all {
-		if f.index != c.Index && holds(open, f, c.there[0].Size()) {
+		if f.index != c.Index && holds(o.open, f, c.there[0].Size()) {
 			c.others = append(c.others, f.index)
 		}
 	}
+	return o.err
 }
 
 // leaveOut takes one of the pack's own files from the sources.

@@ -53,7 +53,7 @@ func (c *creation) replace(ctx context.Context) error {
 	if c.layout.traits().head || len(c.others) > 0 {
 		return c.write(ctx)
 	}
-	w := &Writer{fs: c.storage, path: c.data, indexPath: c.Index, layout: c.layout}
+	w := &Writer{fs: c.storage, path: c.data, indexPath: c.Index, layout: c.layout, traits: c.layout.traits()}
 	w.opt = WriterOptions{Progress: c.Progress, pause: c.pause}
 	err := w.begin()
 	defer w.let()
