@@ -16,7 +16,10 @@ func newDecode() *cobra.Command {
 		Use:   "decode PACK ENTRY -o OUT.wav | FILE -o OUT.wav",
 		Short: "Decode a sound to a WAV file",
 		Long: `Decode an entry, or a sound file, to a WAV file at its own rate. One channel stays one;
-more than two are folded to stereo by ITU-R BS.775. - is standard output.`,
+more than two are folded to stereo by ITU-R BS.775. - is standard output.
+
+What is damaged but plays on is decoded with a warning; a sound without one good frame is
+an error (exit status 3). sndpak verify --deep counts both as damage.`,
 		Example: "  sndpak decode music.data theme.ogg -o theme.wav\n  sndpak decode song.flac -o song.wav --bits 24",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -74,7 +77,7 @@ func (s *sounds) decode(name string) (openSound, error) {
 		f.Close()
 		return openSound{}, fmt.Errorf("%s: not a file", s.title(name))
 	}
-	d, err := decode.Open(r, info.Size(), nil)
+	d, err := decode.Open(r, info.Size(), &decode.Options{CheckSum: true})
 	if err != nil {
 		f.Close()
 		return openSound{}, fmt.Errorf("%s: %w", s.title(name), err)

@@ -149,6 +149,7 @@ func play(cmd *cobra.Command, args []string, f *playFlags) error {
 		return err
 	}
 	s := &session{p: p, flags: f, queue: names, changed: make(chan struct{}, 1)}
+	s.warn = func(name, text string) { warn(cmd, fmt.Errorf("%s: %s", src.title(name), text)) }
 	err = s.run(cmd.Context(), newScreen(cmd, src))
 	return errors.Join(err, p.Close())
 }
@@ -157,7 +158,8 @@ func play(cmd *cobra.Command, args []string, f *playFlags) error {
 type session struct {
 	p       *player.Player
 	flags   *playFlags
-	changed chan struct{} // a sound has begun or ended
+	warn    func(name, text string) // tells what is wrong with a sound that plays
+	changed chan struct{}           // a sound has begun or ended
 
 	mu      sync.Mutex // guards what follows
 	queue   []string
@@ -235,6 +237,9 @@ func (s *session) begin(name string) (*player.Voice, error) {
 		return nil, err
 	}
 	defer sound.Unload()
+	for _, w := range sound.Info().Warnings {
+		s.warn(name, w)
+	}
 	o := player.Params{Gain: s.flags.gain, Pan: s.flags.pan, Pitch: s.flags.pitch, OnEnd: s.ended}
 	o.Start = min(sound.At(time.Duration(s.flags.start)), sound.Frames())
 	o.Length = sound.At(time.Duration(s.flags.duration))

@@ -69,13 +69,14 @@ func (s *sounds) mount(arg string, opt *soundpack.Options) (bool, error) {
 		}
 		return false, nil
 	}
-	if opt.Index == "" && !errors.Is(err, errors.ErrUnsupported) {
+	named := extensions[strings.ToLower(filepath.Ext(arg))] != nil
+	if opt.Index == "" && !errors.Is(err, errors.ErrUnsupported) && (named || isMissing(err)) {
 		fault := soundFault(arg)
-		if fault == nil || extensions[strings.ToLower(filepath.Ext(arg))] != nil && !isMissing(fault) {
+		if fault == nil || named && !isMissing(fault) {
 			return false, nil // if it does not play, its own fault says why
 		}
 	}
-	return false, err
+	return false, err // of a damaged index too, as the data may well begin with a sound
 }
 
 func (s *sounds) add(label string, fsys fs.FS) {

@@ -22,7 +22,8 @@ func newVerify() *cobra.Command {
 		Use:   "verify PACK",
 		Short: "Check a pack",
 		Long: `Check the index, its names and bounds, overlaps and gaps, and that every entry is the
-sound that its name says. --deep also decodes every entry to its end.
+sound that its name says. --deep also decodes every entry to its end; sound that is lost
+on the way is damage then, though it plays on.
 
 The exit status is 3 where something is damaged; warnings alone leave it 0.`,
 		Example: "  sndpak verify music.data\n  sndpak verify music.data --deep --json",
@@ -159,7 +160,11 @@ func formatTitle(format string) string {
 func inspect(ctx context.Context, s *decode.Stream, also ...func(block []float32)) (r decode.Report, found []soundpack.Finding) {
 	r, err := decode.Inspect(ctx, s, also...)
 	for _, text := range slices.Concat(r.Info.Warnings, r.Findings) {
-		found = append(found, soundpack.Finding{Severity: slog.LevelWarn, Kind: "sound", Text: text})
+		level := slog.LevelWarn
+		if slices.Contains(r.Info.Lost, text) {
+			level = slog.LevelError
+		}
+		found = append(found, soundpack.Finding{Severity: level, Kind: "sound", Text: text})
 	}
 	if err != nil && ctx.Err() == nil {
 		found = append(found, soundpack.Finding{Severity: slog.LevelError, Kind: "sound", Text: err.Error()})

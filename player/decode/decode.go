@@ -39,6 +39,9 @@ type Options struct {
 	// MaxRatio is the most frames that a byte of input may become, 0 = 8192. It ends a tiny file
 	// that claims hours, and is wide enough for digital silence in FLAC.
 	MaxRatio int64
+	// CheckSum has the samples be summed while they are read, from the first to the last, where the file
+	// holds a checksum of them. If it differs Info tells so behind the end.
+	CheckSum bool
 }
 
 // Loop is a loop region in frames: [Start, End). End is exclusive.
@@ -61,7 +64,17 @@ type Info struct {
 	Loops    []Loop   // as the file tells them, clamped to its length
 	Cues     []int64  // frames that the file marks, in its order
 	Mask     uint32   // which speakers the channels are for, as in WAVE_FORMAT_EXTENSIBLE; 0 = the usual ones
-	Warnings []string // what was wrong and was mended, one line each
+	Warnings []string // what was wrong and was survived, one line each
+	Lost     []string // those of them that tell of sound that is lost, or is not what was put in
+}
+
+// warn adds a warning.
+func (in *Info) warn(text string) { in.Warnings = append(in.Warnings, text) }
+
+// lose adds a warning of lost sound.
+func (in *Info) lose(text string) {
+	in.warn(text)
+	in.Lost = append(in.Lost, text)
 }
 
 // A codec decodes one format. It is driven by a Stream, which guards it: no call follows an error
@@ -100,7 +113,8 @@ type seekTabler interface {
 type summer interface {
 	// startSum has the samples of every read from now on summed; the stream stands at frame 0.
 	startSum()
-	// checkSum compares after the end. It returns nil where the file holds no sum.
+	// checkSum compares after the end. It returns nil where the file holds no sum, or not all samples
+	// were read one behind the other.
 	checkSum() error
 }
 

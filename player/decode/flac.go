@@ -111,6 +111,9 @@ func (f *flac) silent() error {
 	if f.head.rate == 0 {
 		return fmt.Errorf("flac: %w: 0 Hz", ErrCorrupt)
 	}
+	if f.head.total > 0 {
+		return fmt.Errorf("flac: %w: STREAMINFO claims %d frames, none is there", ErrCorrupt, f.head.total)
+	}
 	f.first, f.over = f.size, true
 	return nil
 }
@@ -142,7 +145,7 @@ func (f *flac) origin(at int64) {
 		f.base = number
 	}
 	if at > f.head.end {
-		f.warn("%d bytes at 0x%x are left out: %v", at-f.head.end, f.head.end, f.cause)
+		f.lose("%d bytes at 0x%x are left out: %v", at-f.head.end, f.head.end, f.cause)
 	}
 }
 
@@ -170,8 +173,15 @@ func (f *flac) describe() {
 func (f *flac) warn(format string, a ...any) {
 	if text := fmt.Sprintf(format, a...); !f.told[text] && len(f.told) < maxWarnings {
 		f.told[text] = true
-		f.about.Warnings = append(f.about.Warnings, text)
+		f.about.warn(text)
 	}
+}
+
+// lose tells of lost sound.
+func (f *flac) lose(format string, a ...any) {
+	had := len(f.about.Warnings)
+	f.warn(format, a...)
+	f.about.Lost = append(f.about.Lost, f.about.Warnings[had:]...)
 }
 
 func (f *flac) info() Info   { return f.about }
@@ -270,7 +280,7 @@ func (f *flac) addSum() {
 }
 
 func (f *flac) checkSum() error {
-	if f.sum == nil || f.head.md5 == [16]byte{} {
+	if f.sum == nil || f.head.md5 == [16]byte{} || f.sumAt != f.pos {
 		return nil
 	}
 	if got := f.sum.Sum(nil); !bytes.Equal(got, f.head.md5[:]) {

@@ -151,14 +151,14 @@ func (f *flac) place(at, size int64) bool {
 	start := f.sampleOf(f.block.flacHeader) - f.base
 	far := start-f.due > f.gap(at-f.next)
 	if start < f.due || (far && f.about.Frames < 0) || (f.about.Frames >= 0 && start >= f.about.Frames) {
-		f.warn("the frame at 0x%x begins at %d, where %d was due; it is left out", at, start, f.due)
+		f.lose("the frame at 0x%x begins at %d, where %d was due; it is left out", at, start, f.due)
 		return false
 	}
 	if at > f.next {
-		f.warn("%d bytes at 0x%x are left out: %v", at-f.next, f.next, f.cause)
+		f.lose("%d bytes at 0x%x are left out: %v", at-f.next, f.next, f.cause)
 	}
 	if start > f.due {
-		f.warn("%d frames from %d on are missing, they are silent", start-f.due, f.due)
+		f.lose("%d frames from %d on are missing, they are silent", start-f.due, f.due)
 	}
 	f.start, f.count, f.next = start, int64(f.block.block), at+size
 	f.due = start + f.count

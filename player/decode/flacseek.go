@@ -37,8 +37,12 @@ func (f *flac) measure() error {
 
 // claim sets the length, where it is sure.
 func (f *flac) claim(frames int64, sure bool) error {
-	if frames >= 0 && f.head.total > 0 && frames != f.head.total {
-		f.warn("STREAMINFO claims %d frames, the last one ends at %d", f.head.total, frames)
+	const text = "STREAMINFO claims %d frames, the last one ends at %d"
+	switch {
+	case frames >= 0 && frames < f.head.total:
+		f.lose(text, f.head.total, frames)
+	case frames >= 0 && f.head.total > 0 && frames != f.head.total:
+		f.warn(text, f.head.total, frames)
 	}
 	if !sure {
 		frames = -1

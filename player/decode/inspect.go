@@ -39,9 +39,9 @@ type Seam struct {
 	Click  bool    // Step is so much more that it is likely to be heard
 }
 
-// Inspect decodes all of s, from its start, and reports. On an error, which is that of the decoder,
-// of the context, or a checksum in the file that does not match the samples, the report tells of
-// what came before. s stands at its end afterwards.
+// Inspect decodes all of s, from its start, and reports; a checksum in the file that does not match the
+// samples is among Info.Lost. On an error, which is that of the decoder or of the context, the
+// report tells of what came before. s stands at its end afterwards.
 //
 // Each of also is shown every block on the way, interleaved frames of as many channels as Info tells, so
 // that more can be measured without decoding twice; the block is only lent.
@@ -51,16 +51,12 @@ func Inspect(ctx context.Context, s *Stream, also ...func(block []float32)) (Rep
 	if err := s.Seek(0); err != nil {
 		return r, err
 	}
-	sum, summed := s.codec.(summer)
-	if summed {
-		sum.startSum()
+	if err := s.startSum(); err != nil {
+		return r, err
 	}
 	m := newMeter(in)
 	m.also = also
 	err := m.run(ctx, s)
-	if err == nil && summed {
-		err = guard("checksum", sum.checkSum)
-	}
 	r.Info = s.Info()
 	m.report(&r)
 	return r, err

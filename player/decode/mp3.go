@@ -15,6 +15,7 @@ type mpeg struct {
 	d      *mp3.Decoder
 	about  Info
 	extra  []string // warnings from around the stream
+	lost   []string // and those of them of lost sound
 	frames int64
 }
 
@@ -65,7 +66,7 @@ func (w *wavFile) openMP3(data chunk) (codec, error) {
 	if err := m.regions(w); err != nil {
 		return nil, err
 	}
-	m.extra = append(m.extra, w.warnings...)
+	m.extra, m.lost = append(m.extra, w.found.Warnings...), w.found.Lost
 	return m, nil
 }
 
@@ -88,6 +89,7 @@ func (m *mpeg) info() Info {
 	in := m.about
 	in.Frames = m.frames
 	in.Warnings = slices.Concat(m.extra, m.d.Warnings())
+	in.Lost = slices.Concat(m.lost, m.d.Lost())
 	return in
 }
 

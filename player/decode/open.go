@@ -35,7 +35,7 @@ func Open(r io.ReaderAt, size int64, opt *Options) (*Stream, error) {
 		return nil, err
 	}
 	if note != "" {
-		s.warnings = append(s.warnings, note)
+		s.found.warn(note)
 	}
 	return s, nil
 }

@@ -140,6 +140,7 @@ func (s *Stream) room() int64 {
 	switch {
 	case s.frames >= 0 && s.pos >= s.frames:
 		s.err = s.end
+		s.checkSum()
 		return 0
 	case s.frames >= 0:
 		return s.frames - s.pos
@@ -159,7 +160,8 @@ func (s *Stream) took(frames int, err error) {
 		return
 	}
 	if s.frames >= 0 && s.pos < s.frames {
-		s.warnings = append(s.warnings, fmt.Sprintf("the sound ends at frame %d of %d", s.pos, s.frames))
+		s.found.lose(fmt.Sprintf("the sound ends at frame %d of %d", s.pos, s.frames))
 	}
 	s.frames = s.pos
+	s.checkSum()
 }

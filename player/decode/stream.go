@@ -6,6 +6,7 @@ import (
 	"math"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -34,7 +35,8 @@ type Stream struct {
 	end      error // what a read at frames is answered with, io.EOF where all is well
 	err      error // sticky
 	closed   bool
-	warnings []string
+	found    Info      // its warnings
+	summed   bool      // the codec sums the samples
 	fold     *fold     // nil for one and two channels
 	native   []float32 // one block of the codec's channels
 	stereo   []float32 // one block for Stream
@@ -54,6 +56,11 @@ func newStream(c codec, size int64, opt *Options) (*Stream, error) {
 	s.frames = in.Frames
 	s.limit = frameLimit(in.Rate, size, opt)
 	s.fold = newFold(in)
+	if opt != nil && opt.CheckSum {
+		if err := s.startSum(); err != nil {
+			return nil, err
+		}
+	}
 	if s.frames > s.limit {
 		return nil, s.tooLong(s.frames)
 	}
@@ -74,6 +81,26 @@ func frameLimit(rate int, size int64, opt *Options) int64 {
 		return byTime
 	}
 	return size * ratio
+}
+
+// startSum has the codec sum its samples from frame 0 on, where it stands.
+func (s *Stream) startSum() error {
+	c, ok := s.codec.(summer)
+	if s.summed = ok; !ok {
+		return nil
+	}
+	return guard("checksum", func() error { c.startSum(); return nil })
+}
+
+// checkSum tells of samples that differ from the file's own checksum.
+func (s *Stream) checkSum() {
+	if !s.summed {
+		return
+	}
+	s.summed = false
+	if err := guard("checksum", s.codec.(summer).checkSum); err != nil {
+		s.found.lose(err.Error())
+	}
 }
 
 func (s *Stream) tooLong(frames int64) error {
@@ -117,7 +144,8 @@ func (s *Stream) Info() Info {
 		in = Info{Channels: s.channels, Warnings: []string{err.Error()}}
 	}
 	in.Frames = s.frames
-	in.Warnings = append(in.Warnings[:len(in.Warnings):len(in.Warnings)], s.warnings...)
+	in.Warnings = slices.Concat(in.Warnings, s.found.Warnings)
+	in.Lost = slices.Concat(in.Lost, s.found.Lost)
 	return in
 }
 

@@ -19,6 +19,7 @@ type vorbisCodec struct {
 	links    []vorbisLink
 	tags     []tag
 	warnings []string
+	lost     []string // those of them that tell of lost sound
 
 	// The link that is played.
 	cur    int
@@ -87,6 +88,9 @@ func (v *vorbisCodec) open(streams []oggStream) (vorbisHeads, error) {
 		}
 		first += v.links[i].frames
 	}
+	if first == 0 && len(v.lost) > 0 {
+		return heads, fmt.Errorf("%w: Vorbis without a whole block of sound: %s", ErrCorrupt, v.lost[0])
+	}
 	return heads, nil
 }
 
@@ -134,7 +138,7 @@ func (v *vorbisCodec) info() Info {
 	in := Info{
 		Format: "vorbis", Rate: l.setup.rate, Channels: l.setup.channels, Mask: vorbisMasks[l.setup.channels],
 		Frames: last.first + last.frames, Delay: max(0, -l.start), Padding: last.padding,
-		Warnings: slices.Clip(v.warnings),
+		Warnings: slices.Clip(v.warnings), Lost: slices.Clip(v.lost),
 	}
 	bitrate := int64(l.setup.nominal)
 	if bitrate == 0 && l.frames > 0 {
@@ -265,7 +269,7 @@ func (v *vorbisCodec) decode(p []byte, dst []float32, n int64) (out []float32, e
 		return nil, fmt.Errorf("page at 0x%x: %w", v.pk.page.off, err)
 	}
 	if k := int(n) * v.dec.Channels(); len(out) != k {
-		v.warn("a block on the page at 0x%x does not fit the one before it", v.pk.page.off)
+		v.lose("a block on the page at 0x%x does not fit the one before it", v.pk.page.off)
 		out = vorbisFit(dst[:k], out)
 	}
 	return out, nil
@@ -319,7 +323,7 @@ func (v *vorbisCodec) turnPage() error {
 	switch {
 	case err == io.EOF, err == errOggLink:
 		if l := &v.links[v.cur]; v.want < l.frames {
-			v.warn("ended at frame %d of %d", l.first+v.want, l.first+l.frames)
+			v.lose("ended at frame %d of %d", l.first+v.want, l.first+l.frames)
 			v.shorten(v.want)
 		}
 		return nil
@@ -375,7 +379,7 @@ func (v *vorbisCodec) resume(told bool, end int64) {
 	if told {
 		v.pos = max(v.pos, end-n)
 	}
-	v.warn("sound lost before 0x%x: silence for %d frames", v.pk.page.off, v.pos-from)
+	v.lose("sound lost before 0x%x: silence for %d frames", v.pk.page.off, v.pos-from)
 }
 
 // nextLink goes on to the next link; the end is io.EOF.
@@ -390,12 +394,19 @@ func (v *vorbisCodec) nextLink() error {
 func (v *vorbisCodec) skipped(s oggSkip) {
 	switch {
 	case v.pk.torn && s.off+s.len == v.pk.size:
-		v.warn("cut off: %d bytes of a page at 0x%x", s.len, s.off)
+		v.lose("cut off: %d bytes of a page at 0x%x", s.len, s.off)
 	case s.bad:
-		v.warn("damaged page: %d bytes at 0x%x", s.len, s.off)
+		v.lose("damaged page: %d bytes at 0x%x", s.len, s.off)
 	default:
 		v.warn("%d bytes of rubbish at 0x%x", s.len, s.off)
 	}
+}
+
+// lose is warn of lost sound.
+func (v *vorbisCodec) lose(format string, args ...any) {
+	had := len(v.warnings)
+	v.warn(format, args...)
+	v.lost = append(v.lost, v.warnings[had:]...)
 }
 
 // warn keeps a warning once.

@@ -27,6 +27,7 @@ type vorbisLink struct {
 	start      int64  // where its first packet begins: before 0 where the start is cut off, behind where it is lost
 	frames     int64
 	padding    int64 // frames cut off at its end
+	ended      bool  // with its headers, as the end mark there says
 	unnumbered bool  // the pages' numbers cannot be trusted
 	linear     bool  // the pages' positions cannot be trusted: seek by counting packets from the start
 }
@@ -129,7 +130,7 @@ func (v *vorbisCodec) readHeads(l *vorbisLink, h *vorbisHeads) error {
 	if err != nil {
 		return err
 	}
-	h.setup = bytes.Clone(h.setup)
+	h.setup, l.ended = bytes.Clone(h.setup), v.pk.ended
 	if l.data = v.pk.at; r.n < len(v.pk.packets) {
 		l.data, l.skip = v.pk.page.off, r.n
 		if v.pk.page.flags&oggContinued != 0 {
@@ -196,7 +197,7 @@ func (v *vorbisCodec) placeFirst(l *vorbisLink) error {
 		l.start = begin
 	case begin > 0 && l.skip == 0 && lost > 0 && lost <= vorbisMaxLost:
 		l.start = begin
-		v.warn("sound lost before 0x%x: silence for %d frames", page.off, begin)
+		v.lose("sound lost before 0x%x: silence for %d frames", page.off, begin)
 	default:
 		l.base = begin
 	}
@@ -228,7 +229,7 @@ func (v *vorbisCodec) findLinks(list []oggStream) error {
 	for i, at := range heads {
 		v.links[i].end = at
 		if i+1 == vorbisMaxLinks {
-			v.warn("ends after %d streams, more streams begin at 0x%x", vorbisMaxLinks, at)
+			v.lose("ends after %d streams, more streams begin at 0x%x", vorbisMaxLinks, at)
 			break
 		}
 		v.pk.limit = v.pk.size
@@ -254,9 +255,9 @@ func (v *vorbisCodec) addLink(off int64) (bool, error) {
 	case err != nil && err != io.EOF && !ours(err):
 		return false, err
 	case err != nil:
-		v.warn("ends where another stream begins at 0x%x: %v", off, err)
+		v.lose("ends where another stream begins at 0x%x: %v", off, err)
 	case l.setup.rate != first.rate || l.setup.channels != first.channels:
-		v.warn("ends where another stream begins at 0x%x: %d channels at %d Hz", off, l.setup.channels, l.setup.rate)
+		v.lose("ends where another stream begins at 0x%x: %d channels at %d Hz", off, l.setup.channels, l.setup.rate)
 	default:
 		v.links = append(v.links, l)
 		return true, nil

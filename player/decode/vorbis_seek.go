@@ -94,7 +94,9 @@ func (v *vorbisCodec) measure(i int) error {
 	l := &v.links[i]
 	ours := func(p *oggPage) bool { return p.serial == l.serial }
 	if ok, err := v.pk.previous(l.data, l.end, ours); !ok {
-		v.warn("no sound behind the headers")
+		if !l.ended {
+			v.lose("no sound behind the headers")
+		}
 		return err
 	}
 	l.tail = v.pk.page.off
@@ -168,7 +170,7 @@ func (v *vorbisCodec) toEnd(l *vorbisLink) error {
 		case err == io.EOF, err == errOggLink:
 			v.endAt(l, before, end, told)
 			if !v.pk.ended {
-				v.warn("ended at frame %d without an end mark: the last page is lost", l.first+l.frames)
+				v.lose("ended at frame %d without an end mark: the last page is lost", l.first+l.frames)
 			}
 			return nil
 		case err != nil:

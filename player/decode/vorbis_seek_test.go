@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -377,11 +378,22 @@ func TestVorbisEmptyEnd(t *testing.T) {
 func TestVorbisNoSound(t *testing.T) {
 	pages := testPages(t, theme(t))
 	first := soundPage(t, pages)
-	in, got := decodeVorbis(t, joinPages(pages[:first]...))
-	if len(got) != 0 {
-		t.Errorf("%d samples of headers", len(got))
+	heads := joinPages(pages[:first]...)
+	if _, err := openVorbis(bytes.NewReader(heads), int64(len(heads))); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("headers alone: %v, want ErrCorrupt", err)
 	}
-	checkWarning(t, in, "no sound")
+	marked := pages[first-1]
+	marked.flags |= oggLast
+	last := packPage(oggLast, 0, pages[0].serial, uint32(first))
+	for name, data := range map[string][]byte{
+		"an end mark in the headers": joinPages(append(slices.Clone(pages[:first-1]), marked)...),
+		"a last page of its own":     joinPages(append(slices.Clone(pages[:first]), last)...),
+	} {
+		in, got := decodeVorbis(t, data)
+		if len(got) != 0 || len(in.Lost) != 0 {
+			t.Errorf("%s: %d samples, lost is %q", name, len(got), in.Lost)
+		}
+	}
 	for n := range joinPages(pages[:first]...) {
 		data := joinPages(pages[:first]...)[:n]
 		if _, err := openVorbis(bytes.NewReader(data), int64(n)); !errors.Is(err, ErrCorrupt) {

@@ -49,14 +49,14 @@ type wavFile struct {
 	long     bool // RF64: sizes may stand in ds64
 	longData int64
 	chunks   map[string]chunk
-	warnings []string
+	found    Info // the warnings of it
 }
 
 // chunk is where the body of a chunk lies, clamped to the entry.
 type chunk struct{ off, size int64 }
 
 func (w *wavFile) warn(format string, a ...any) {
-	w.warnings = append(w.warnings, fmt.Sprintf(format, a...))
+	w.found.warn(fmt.Sprintf(format, a...))
 }
 
 // openWAV opens a RIFF file, if it is a WAVE file.
@@ -191,8 +191,13 @@ func (w *wavFile) dataSize(body, size, left int64) (int64, error) {
 		}
 		w.warn("the data chunk claims 0 bytes; the %d behind it are taken as sound", left)
 		return left, nil
-	case size > left:
+	case size > left && size == sizeUnknown:
 		w.warn("the data chunk claims %d bytes, %d are there", size, left)
+		return left, nil
+	case size > left && left == 0:
+		return 0, fmt.Errorf("wav: %w: the data chunk claims %d bytes, none is there", ErrCorrupt, size)
+	case size > left:
+		w.found.lose(fmt.Sprintf("the data chunk claims %d bytes, %d are there", size, left))
 		return left, nil
 	}
 	return size, nil

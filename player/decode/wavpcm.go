@@ -72,7 +72,7 @@ func (w *wavFile) data(f wavFormat, data chunk, frames int64) (wavData, error) {
 		in.Bits = 0
 	}
 	err := w.regions(&in)
-	in.Warnings = w.warnings
+	in.Warnings, in.Lost = w.found.Warnings, w.found.Lost
 	return wavData{source: w.source, about: in, off: data.off, align: f.align, frames: frames}, err
 }
 

@@ -59,7 +59,7 @@ func (c *cursor) next(s *stream) (frame, error) {
 			return frame{}, err
 		}
 		if !side.ok {
-			s.notes.add("damaged frame at %#x left out", f.off)
+			s.notes.lose("damaged frame at %#x left out", f.off)
 			damaged = true
 			continue
 		}
@@ -99,7 +99,7 @@ func (c *cursor) skip(s *stream) (rubbish bool, err error) {
 	if h, changes, err := s.changes(c.off); err != nil {
 		return false, err
 	} else if changes {
-		s.notes.add("ends at %#x, where another stream begins: %v, %d Hz, %d channels", c.off, h, h.rate(), h.channels())
+		s.notes.lose("ends at %#x, where another stream begins: %v, %d Hz, %d channels", c.off, h, h.rate(), h.channels())
 		return false, io.EOF
 	}
 	to, err := s.resync(c.off + 1)
@@ -128,11 +128,11 @@ func (c *cursor) whole(s *stream, f frame) (bool, error) {
 	case err != nil:
 		return false, err
 	case to >= 0 && to < end:
-		s.notes.add("frame at %#x is cut short", f.off)
+		s.notes.lose("frame at %#x is cut short", f.off)
 		c.off = to
 		return false, nil
 	case end > s.end:
-		s.notes.add("last frame, at %#x, is cut short", f.off)
+		s.notes.lose("last frame, at %#x, is cut short", f.off)
 		return false, io.EOF
 	}
 	return true, nil

@@ -147,6 +147,17 @@ func (d *Decoder) Warnings() []string {
 	return lines
 }
 
+// Lost returns those of the Warnings that tell of sound that is lost, or perhaps not what was put in.
+func (d *Decoder) Lost() []string {
+	var lines []string
+	for _, n := range d.stream.notes {
+		if n.lost {
+			lines = append(lines, n.text)
+		}
+	}
+	return lines
+}
+
 // Read decodes frames into dst, interleaved, and returns how many; samples range from -1 to 1 and a
 // little beyond. The length of dst must be at least Channels. It returns 0 frames only with an error,
 // which is io.EOF at the end.
@@ -224,7 +235,7 @@ func (d *Decoder) decodeNext() error {
 		}
 		if !d.crc && !crcFits(f.header, b) {
 			d.crc = true
-			d.stream.notes.add("the CRC of the frame at %#x is wrong, and perhaps others are", f.off)
+			d.stream.notes.lose("the CRC of the frame at %#x is wrong, and perhaps others are", f.off)
 		}
 		d.frame.decode(f.header, b, d.out[:])
 		d.outLen = f.header.frames()
@@ -235,9 +246,6 @@ func (d *Decoder) decodeNext() error {
 // decodeTail decodes what comes behind the last frame.
 func (d *Decoder) decodeTail() error {
 	s := &d.stream
-	if d.cur.index == 0 && s.end-s.start >= headerSize {
-		return fmt.Errorf("mp3: from %#x on no frame can be decoded: %w", s.start, ErrCorrupt)
-	}
 	n, err := d.Frames()
 	if err != nil {
 		return err

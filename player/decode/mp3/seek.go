@@ -81,16 +81,25 @@ func (d *Decoder) scan(i int64) error {
 // complete completes the table.
 func (d *Decoder) complete(total int64) {
 	d.table.total = total
-	if told := d.info.frames; told > 0 && told != total {
-		d.stream.notes.add("the info frame tells of %d frames, %d can be decoded", told, total)
+	const text = "the info frame tells of %d frames, %d can be decoded"
+	switch told := d.info.frames; {
+	case told > total+1: // some writers count the info frame
+		d.stream.notes.lose(text, told, total)
+	case told > 0 && told != total:
+		d.stream.notes.add(text, told, total)
 	}
 }
 
 // Frames returns the exact length in frames, without encoder delay and padding. The first call reads
-// the headers of all frames of the stream that were not reached yet.
+// the headers of all frames of the stream that were not reached yet. A stream without a single good
+// frame is ErrCorrupt; an info frame with nothing behind it is a sound of no frames.
 func (d *Decoder) Frames() (int64, error) {
 	if err := d.scan(1 << 62); err != nil {
 		return 0, err
+	}
+	s := &d.stream
+	if d.table.total == 0 && s.end-s.start >= headerSize {
+		return 0, fmt.Errorf("mp3: from %#x on no frame can be decoded: %w", s.start, ErrCorrupt)
 	}
 	return d.length(d.table.total), nil
 }

@@ -229,7 +229,10 @@ func (s *stream) freeSize(at int64) (int, error) {
 // notes are the things that were wrong and were survived.
 type notes []note
 
-type note struct{ kind, text string }
+type note struct {
+	kind, text string
+	lost       bool // sound is lost
+}
 
 // maxNotes is how many of a kind are kept.
 const maxNotes = 4
@@ -254,5 +257,13 @@ func (n *notes) add(format string, args ...any) {
 			return
 		}
 	}
-	*n = append(*n, note{format, text})
+	*n = append(*n, note{kind: format, text: text})
+}
+
+// lose is add of a note that tells of lost sound.
+func (n *notes) lose(format string, args ...any) {
+	had := len(*n)
+	if n.add(format, args...); len(*n) > had {
+		(*n)[had].lost = true
+	}
 }
