@@ -92,8 +92,8 @@ func TestGateKeepsTheContract(t *testing.T) {
 	}
 }
 
-// TestGatePanics has the codec panic in each call, with values of all kinds.
-func TestGatePanics(t *testing.T) {
+// TestF18Panics has the codec panic in each call, with values of all kinds.
+func TestF18Panics(t *testing.T) {
 	for _, v := range []any{"text", errors.New("an error"), 42, runtime.Error(nil), fmt.Errorf("eof: %w", io.EOF)} {
 		f := newFake(1000, 2)
 		f.read1 = func(f *fake, dst []float32) (int, error) {
@@ -130,7 +130,7 @@ func TestGatePanics(t *testing.T) {
 	}
 }
 
-func TestGatePanicsOfTheRuntime(t *testing.T) {
+func TestF18PanicsOfTheRuntime(t *testing.T) {
 	f := newFake(10, 1)
 	f.read1 = func(f *fake, dst []float32) (int, error) { return int(dst[len(dst)+f.reads-1]), nil }
 	_, err := gated(t, f).ReadFloat32(make([]float32, 8))
@@ -173,7 +173,7 @@ func TestGateSticks(t *testing.T) {
 	}
 }
 
-func TestGateNoProgress(t *testing.T) {
+func TestF20NoProgress(t *testing.T) {
 	f := newFake(1000, 2)
 	f.read1 = func(*fake, []float32) (int, error) { return 0, nil }
 	_, err := gated(t, f).ReadFloat32(make([]float32, 20))
@@ -211,7 +211,7 @@ func TestGateNonsense(t *testing.T) {
 	}
 }
 
-func TestGateLimits(t *testing.T) {
+func TestF21EndlessOutput(t *testing.T) {
 	long := newFake(25*3600*1000, 1)
 	_, err := newStream(long, 1<<40, nil)
 	wants(t, err, ErrLimit)

@@ -18,9 +18,9 @@ func numbered(t testing.TB, data []byte, serial uint32) []byte {
 	return joinPages(pages...)
 }
 
-// TestVorbisChain plays links one after the other, whether or not they have the same serial number
+// TestF22VorbisChain plays links one after the other, whether or not they have the same serial number
 // and the same headers, and wherever the longer one is.
-func TestVorbisChain(t *testing.T) {
+func TestF22VorbisChain(t *testing.T) {
 	long, short := longVorbis(t, 3), excerpt(t)
 	other := oggenc(t, testSound(50000, 2, 44100, 9), 2, 44100, "-q", "6")
 	for name, files := range map[string][][]byte{
