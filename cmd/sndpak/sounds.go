@@ -103,13 +103,25 @@ func (s *sounds) lookup(name string) (*soundpack.Pack, soundpack.Entry, bool) {
 	if err != nil {
 		return nil, soundpack.Entry{}, false
 	}
-	for _, p := range slices.Backward(s.packs) {
-		if p.Path() == label {
-			e, ok := p.Lookup(name)
-			return p, e, ok
-		}
+	if p := s.current(label); p != nil {
+		e, ok := p.Lookup(name)
+		return p, e, ok
 	}
 	return nil, soundpack.Entry{}, false
+}
+
+// current is the pack with that label as it is now, nil for a folder.
+func (s *sounds) current(label string) *soundpack.Pack {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, packs := range [][]*soundpack.Pack{s.newer, s.packs} {
+		for _, p := range slices.Backward(packs) {
+			if p.Path() == label {
+				return p
+			}
+		}
+	}
+	return nil
 }
 
 // soundFault tells why a file cannot be a sound; nil where it plays, or would but for its codec.
@@ -181,7 +193,7 @@ func (s *sounds) title(name string) string {
 // all are the names of all files of the packs and folders, those of a pack in the order of its index.
 func (s *sounds) all() (names []string, err error) {
 	if len(s.packs) == 1 && len(s.Layers()) == 1 {
-		for e := range s.packs[0].Entries() {
+		for e := range s.current(s.packs[0].Path()).Entries() {
 			names = append(names, e.Name)
 		}
 		return names, nil

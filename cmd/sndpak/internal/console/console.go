@@ -17,13 +17,11 @@ import (
 	"github.com/sndpak/sndpak/player"
 )
 
-// Keys are the keys that sounds are put on, in order. q is missing: it quits.
-const Keys = "123456789abcdefghijklmnoprstuvwxyz"
-
 // Config says what a console plays and where it reads and prints.
 type Config struct {
 	Player *player.Player
-	Names  []string  // the sounds; those beyond len(Keys) get no key
+	Names  []string  // the sounds
+	Map    *Keymap   // nil = the sounds on the keys in order; those beyond len(Keys) get none
 	In     io.Reader // keys
 	Out    io.Writer // what happens, one line each
 	// Live says that In is a terminal in raw mode: lines end with CR and LF, and commands begin
@@ -37,10 +35,14 @@ type Config struct {
 // played out, loops left at their next end. It returns what went wrong with sounds that were asked
 // for, or the error of the device that was lost.
 func Run(ctx context.Context, c Config) error {
-	n := min(len(c.Names), len(Keys))
-	con := &console{Config: c, sounds: make([]*player.Sound, n), faults: make([]error, n)}
-	for i := range n {
-		con.sounds[i], con.faults[i] = c.Player.Load(c.Names[i], player.Auto)
+	if c.Map == nil {
+		c.Map = NewKeymap(c.Names)
+	}
+	con := &console{Config: c, names: c.Map.names}
+	for i, name := range con.names {
+		if name != "" {
+			con.sounds[i], con.faults[i] = c.Player.Load(name, player.Auto)
+		}
 	}
 	con.help()
 	if err := con.start(!c.Hold); err != nil {
@@ -59,8 +61,9 @@ func Run(ctx context.Context, c Config) error {
 
 type console struct {
 	Config
-	sounds []*player.Sound // by key; nil where faults says why
-	faults []error
+	names  [len(Keys)]string        // by key; "" where there is none
+	sounds [len(Keys)]*player.Sound // nil where faults says why
+	faults [len(Keys)]error
 	parse  parser
 	paused bool
 	gain   float64
@@ -164,13 +167,13 @@ func (c *console) trigger(k byte) {
 	if !looped {
 		i = strings.IndexByte(Keys, k)
 	}
-	if i < 0 || i >= len(c.sounds) {
+	if i < 0 || c.names[i] == "" {
 		c.say("%q: no sound on this key", string(rune(k)))
 		return
 	}
 	s, err := c.sounds[i], c.faults[i]
 	if err == nil && looped && c.stopSound(s) {
-		c.say("%c stop %s", k, c.Names[i])
+		c.say("%c stop %s", k, c.names[i])
 		return
 	}
 	if err == nil {
@@ -180,7 +183,7 @@ func (c *console) trigger(k byte) {
 		c.fail(err)
 		return
 	}
-	c.say("%c %s", k, c.Names[i])
+	c.say("%c %s", k, c.names[i])
 }
 
 func (c *console) play(s *player.Sound, looped bool) error {
@@ -313,14 +316,18 @@ func (c *console) failed() error {
 
 // help shows which key plays what.
 func (c *console) help() {
-	for i := range c.sounds {
-		what := c.Names[i]
+	on := 0
+	for i, what := range c.names {
+		if what == "" {
+			continue
+		}
+		on++
 		if c.faults[i] != nil {
 			what = fmt.Sprintf("%s (%v)", what, c.faults[i])
 		}
 		c.say("%c  %s", Keys[i], what)
 	}
-	if more := len(c.Names) - len(c.sounds); more > 0 {
+	if more := len(c.Names) - on; more > 0 {
 		c.say("%d more have no key: name the ones to play on the command line", more)
 	}
 	c.say("capital letter: looped; space: pause; . stop; + - gain; ? help; q quit; %sseek SECONDS",
