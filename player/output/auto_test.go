@@ -10,6 +10,7 @@ import (
 	"time"
 )
 
+// Fault F31: without any device there is a silent one that keeps time, and one clear line says why.
 func TestAutoFallsToNull(t *testing.T) {
 	noLeak(t)
 	noServer(t)

@@ -54,6 +54,9 @@ type Config struct {
 	// before the sound breaks: on a loaded machine of two cores a goroutine is woken up to 55 ms
 	// late. Take 200 ms where it must never break, and less than 50 ms only at that risk.
 	Buffer time.Duration
+	// Frames is Buffer for those who count in frames; 0 = as Buffer says, which must be 0 otherwise.
+	// The default is 4800 at 48 kHz; see Buffer for why not the 512 that games like to ask for.
+	Frames int
 	// Name is shown by the sound server, "" = "sndpak".
 	Name string
 	// Reopen is for how long a device that went away is tried again, while fill goes on to be
@@ -161,12 +164,19 @@ func (c Config) normal() (Config, error) {
 	if c.Rate == 0 {
 		c.Rate = defaultRate
 	}
-	if c.Buffer == 0 {
-		c.Buffer = defaultBuffer
-	}
 	switch {
 	case c.Rate < 0 || c.Rate > maxRate:
 		return c, fmt.Errorf("output: %w: a rate of %d frames a second is not within 1 to %d", ErrSpec, c.Rate, maxRate)
+	case c.Frames < 0 || c.Frames > maxRate*int(maxBuffer/time.Second):
+		return c, fmt.Errorf("output: %w: a buffer of %d frames", ErrSpec, c.Frames)
+	case c.Frames > 0 && c.Buffer != 0:
+		return c, fmt.Errorf("output: %w: a buffer both of %v and of %d frames", ErrSpec, c.Buffer, c.Frames)
+	case c.Frames > 0:
+		c.Buffer, c.Frames = timeOf(int64(c.Frames), c.Rate), 0
+	case c.Buffer == 0:
+		c.Buffer = defaultBuffer
+	}
+	switch {
 	case c.Buffer < 0 || c.Buffer > maxBuffer:
 		return c, fmt.Errorf("output: %w: a buffer of %v is not within 0 to %v", ErrSpec, c.Buffer, maxBuffer)
 	case c.Reopen < 0:

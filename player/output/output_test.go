@@ -300,6 +300,12 @@ func TestConfig(t *testing.T) {
 		{Config{}, Config{Rate: 48000, Buffer: 100 * time.Millisecond, Name: "sndpak"}, nil},
 		{Config{Rate: 1, Buffer: 1, Name: "x"}, Config{Rate: 1, Buffer: 5 * time.Millisecond, Name: "x"}, nil},
 		{Config{Rate: 768000, Buffer: 10 * time.Second}, Config{Rate: 768000, Buffer: 10 * time.Second, Name: "sndpak"}, nil},
+		{Config{Frames: 480}, Config{Rate: 48000, Buffer: 10 * time.Millisecond, Name: "sndpak"}, nil},
+		{Config{Frames: 1}, Config{Rate: 48000, Buffer: 5 * time.Millisecond, Name: "sndpak"}, nil},
+		{Config{Frames: -1}, Config{}, ErrSpec},
+		{Config{Frames: 480001}, Config{}, ErrSpec},
+		{Config{Frames: 1 << 40}, Config{}, ErrSpec},
+		{Config{Frames: 480, Buffer: time.Second}, Config{}, ErrSpec},
 		{Config{Rate: 768001}, Config{}, ErrSpec},
 		{Config{Rate: -1}, Config{}, ErrSpec},
 		{Config{Buffer: -1}, Config{}, ErrSpec},
@@ -365,6 +371,9 @@ func TestFramesAndTime(t *testing.T) {
 		d := timeOf(n, rate)
 		if got := framesIn(d, rate); got != n {
 			t.Fatalf("seed %d, %d: framesIn(timeOf(%d, %d)): got %d", seed, i, n, rate, got)
+		}
+		if c, err := (Config{Rate: rate, Frames: int(min(n, 10*int64(rate)))}).normal(); err != nil || n > int64(rate)/100 && c.depth() != min(n, 10*int64(rate)) {
+			t.Fatalf("seed %d, %d: a buffer of %d frames at %d Hz holds %d (%v)", seed, i, n, rate, c.depth(), err)
 		}
 		if n > 0 && framesIn(d-1, rate) >= n {
 			t.Fatalf("seed %d, %d: timeOf(%d, %d) is longer than it need be: %v", seed, i, n, rate, d)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -327,28 +328,130 @@ func TestRealSinkRemoved(t *testing.T) {
 	lostBy(t, d.(*pulse), "the server ended the stream")
 }
 
-// The server is killed and comes back, and so does the sound.
+// Fault F30: the server is killed, stands still or loses its sink, and comes back, and so does the
+// sound. Time goes on meanwhile. How soon the sound is back is TestReopenWithinASecond's matter.
 func TestRealReopen(t *testing.T) {
+	for name, fault := range map[string]struct {
+		away, back func(*pulsetest.Server, *testing.T)
+	}{
+		"killed":       {func(s *pulsetest.Server, _ *testing.T) { s.Kill() }, func(s *pulsetest.Server, t *testing.T) { s.Restart(t) }},
+		"frozen":       {func(s *pulsetest.Server, t *testing.T) { s.Stop(t) }, func(s *pulsetest.Server, t *testing.T) { s.Cont(t) }},
+		"sink removed": {func(s *pulsetest.Server, t *testing.T) { s.RemoveSink(t) }, func(s *pulsetest.Server, t *testing.T) { s.AddSink(t, "null0") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := realServer(t)
+			var told warnings
+			r := &ramp{n: forever}
+			d := openReal(t, "pulse", Config{Reopen: 5 * time.Minute, Warn: told.add})
+			start(t, d, r.fill)
+			eventually(t, "frames", func() bool { return r.taken.Load() > 9600 })
+			fault.away(s, t)
+			eventually(t, "a warning", func() bool { return len(told.all()) == 1 })
+			before := r.taken.Load()
+			eventually(t, "time to go on", func() bool { return r.taken.Load() > before+48000 })
+			fault.back(s, t)
+			eventually(t, "another warning", func() bool { return len(told.all()) >= 2 })
+			rec := s.Record(t)
+			rec.WaitFrames(t, 48000)
+			if got := pulsetest.Trim(rec.Stop(t)); len(got) == 0 || int64(got[0]*(1<<24)) <= before {
+				t.Errorf("after the server came back: %d frames were heard", len(got)/2)
+			}
+			list := told.all()
+			if !strings.Contains(list[0], "output: pulse: device lost") || !strings.HasPrefix(list[len(list)-1], "output: pulse is back") || d.Name() != "pulse" {
+				t.Errorf("%s told %q", d.Name(), list)
+			}
+		})
+	}
+}
+
+// The default sink changes while the sound plays, and then goes away altogether: the sound goes where
+// the user wants it, without a step back and without a loss.
+func TestRealDefaultSinkChanges(t *testing.T) {
 	s := realServer(t)
-	var told warnings
 	r := &ramp{n: forever}
-	d := openReal(t, "pulse", Config{Reopen: time.Minute, Warn: told.add})
+	d := openReal(t, "pulse", Config{})
 	start(t, d, r.fill)
 	eventually(t, "frames", func() bool { return r.taken.Load() > 9600 })
-	s.Kill()
-	eventually(t, "a warning", func() bool { return len(told.all()) == 1 })
-	before := r.taken.Load()
-	eventually(t, "time to go on", func() bool { return r.taken.Load() > before+48000 })
-	s.Restart(t)
-	eventually(t, "another warning", func() bool { return len(told.all()) == 2 })
-	rec := s.Record(t)
-	rec.WaitFrames(t, 48000)
-	if got := pulsetest.Trim(rec.Stop(t)); len(got) == 0 || int64(got[0]*(1<<24)) <= before {
-		t.Errorf("after the server came back: %d frames were heard", len(got)/2)
+	s.AddSink(t, "null1")
+	other := s.RecordSink(t, "null1")
+	s.Pactl(t, "set-default-sink", "null1")
+	first := inOrder(t, other)
+	s.AddSink(t, "null2")
+	third := s.RecordSink(t, "null2")
+	s.Pactl(t, "set-default-sink", "null2")
+	s.Pactl(t, "unload-module", moduleOf(t, s, "null1"))
+	if second := inOrder(t, third); second <= first {
+		t.Errorf("frame %d was heard from the third sink, behind frame %d of the second one", second, first)
 	}
-	list := told.all()
-	if !strings.Contains(list[0], "output: pulse: device lost") || !strings.HasPrefix(list[1], "output: pulse is back") || d.Name() != "pulse" {
-		t.Errorf("%s told %q", d.Name(), list)
+	if err := d.(*pulse).alive(); err != nil {
+		t.Error(err)
+	}
+}
+
+// inOrder waits for a second of the ramp in a recording, and returns the number of its first frame.
+func inOrder(t *testing.T, rec *pulsetest.Recording) (first int64) {
+	t.Helper()
+	eventually(t, "sound", func() bool { rec.WaitFrames(t, 4800); return len(pulsetest.Trim(rec.Samples(t))) > 2*24000 })
+	at := int64(0)
+	for i, x := range rec.Stop(t) {
+		n := int64(x * (1 << 24))
+		if i%2 != 0 || x == 0 {
+			continue
+		}
+		if n <= at {
+			t.Fatalf("frame %d is frame %d of the sound, behind frame %d", i/2, n, at)
+		}
+		if at = n; first == 0 {
+			first = n
+		}
+	}
+	return first
+}
+
+// moduleOf is the number of the module that made a sink.
+func moduleOf(t *testing.T, s *pulsetest.Server, sink string) string {
+	t.Helper()
+	for line := range strings.Lines(s.Pactl(t, "list", "short", "modules")) {
+		if strings.Contains(line, "sink_name="+sink) {
+			return strings.Fields(line)[0]
+		}
+	}
+	t.Fatalf("no module made %s", sink)
+	return ""
+}
+
+// Fault F32: beside two goroutines that do nothing but make garbage, and whatever else this machine
+// does, the sound arrives whole and in order, and where there is a gap in it the device knows.
+func TestRealStarved(t *testing.T) {
+	s := realServer(t)
+	quit := make(chan struct{})
+	var eaters sync.WaitGroup
+	for range 2 {
+		eaters.Go(func() {
+			for keep := make([][]byte, 1000); ; {
+				for i := range keep {
+					keep[i] = make([]byte, 10000)
+				}
+				select {
+				case <-quit:
+					return
+				default:
+				}
+			}
+		})
+	}
+	defer eaters.Wait()
+	defer close(quit)
+	const n = 4 * 48000
+	want := make([]float32, 2*n)
+	(&ramp{n: n}).fill(want)
+	got, gaps := playAndRecord(t, s, Config{Buffer: 200 * time.Millisecond}, (&ramp{n: n}).fill)
+	t.Logf("%d gaps in %d s", gaps, n/48000)
+	if !sameButSilence(t, got, want) {
+		t.Error("the sound is not whole")
+	}
+	if gaps == 0 && len(got) != len(want) {
+		t.Errorf("%d frames of silence in the sound, and no gap was counted", (len(got)-len(want))/2)
 	}
 }
 

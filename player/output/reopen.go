@@ -10,12 +10,13 @@ import (
 	"time"
 )
 
-// How often a device that went away is tried: soon, then less often. One that is lost again before it
+// How often a device that went away is tried: soon, then less often, but often enough that the sound
+// is back within a second of the device, the time that opening it takes included. One that is lost again before it
 // took reopenSteady of sound, beyond what it holds, was never really back (a server whose sink is
 // suspended lets anybody in, and then asks for nothing), so that the time without it adds up.
 const (
 	reopenFirst  = 100 * time.Millisecond
-	reopenMost   = time.Second
+	reopenMost   = 500 * time.Millisecond
 	reopenSteady = time.Second
 )
 

@@ -170,9 +170,9 @@ func TestReopenBackOff(t *testing.T) {
 			t.Errorf("given up after %v with %v, want 10 s and %v", took, d.Err(), ErrLost)
 		}
 		checkOneLine(t, d.Err())
-		// 0.1, 0.2, 0.4, 0.8 s and then every second.
-		if rig.tries() != 12 {
-			t.Errorf("tries: got %d, want 12", rig.tries())
+		// After 0.1, 0.2, 0.4 s and then every half of a second.
+		if rig.tries() != 21 {
+			t.Errorf("tries: got %d, want 21", rig.tries())
 		}
 		if err := d.Pause(true); !errors.Is(err, ErrLost) {
 			t.Errorf("Pause after the loss: got %v", err)
@@ -182,6 +182,38 @@ func TestReopenBackOff(t *testing.T) {
 		}
 		d.Close()
 	})
+}
+
+// Fault F30: the sound is back within a second of the device, however long that was away, and time
+// went on meanwhile.
+func TestReopenWithinASecond(t *testing.T) {
+	for _, away := range []time.Duration{0, 50, 350, 1250, 7777, 59900} {
+		away *= time.Millisecond
+		synctest.Test(t, func(t *testing.T) {
+			rig := &fakeRig{}
+			d, r := rig.wrapped(t, Config{Reopen: time.Hour}), &ramp{n: forever}
+			start(t, d, r.fill)
+			time.Sleep(2 * time.Second)
+			rig.away(errors.New("gone"), false)
+			rig.last().lose()
+			synctest.Wait()
+			before, lost := r.taken.Load(), time.Now()
+			time.Sleep(away)
+			rig.away(nil, false)
+			back := time.Now()
+			for rig.last() == rig.devices()[0] && time.Since(back) < time.Hour {
+				time.Sleep(10 * time.Millisecond)
+				synctest.Wait()
+			}
+			if took := time.Since(back); took > 600*time.Millisecond {
+				t.Errorf("away for %v: tried %v after the device was there again", away, took)
+			}
+			if went, want := r.taken.Load()-before, framesIn(time.Since(lost), 48000); went < want-4800 || went > want+9600 {
+				t.Errorf("away for %v: %d frames went by, want about %d", away, went, want)
+			}
+			d.Close()
+		})
+	}
 }
 
 // A device that comes back only to be lost again is given up when that has cost the time allowed.
@@ -195,7 +227,7 @@ func TestReopenFlapping(t *testing.T) {
 			time.Sleep(1050 * time.Millisecond) // of which the new device plays less than 1.1 s
 			synctest.Wait()
 		}
-		if !errors.Is(d.Err(), ErrLost) || len(rig.devices()) > 20 {
+		if !errors.Is(d.Err(), ErrLost) || len(rig.devices()) > 30 {
 			t.Errorf("got %v after %d devices, want %v", d.Err(), len(rig.devices()), ErrLost)
 		}
 		d.Close()

@@ -23,9 +23,8 @@ import (
 
 // The sink: 32-bit float, so that what goes in comes out unchanged at this rate.
 const (
-	Rate    = 48000
-	sink    = "null0"
-	monitor = sink + ".monitor"
+	Rate = 48000
+	sink = "null0"
 )
 
 // wait bounds everything that is waited for. It is long, since the machine may be busy with other
@@ -110,7 +109,7 @@ func (s *Server) Restart(t testing.TB) {
 	s.cmd = exec.Command("pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=120", "--use-pid-file=no",
 		"--disable-shm=yes", "--realtime=no", "--high-priority=no",
 		"-L", "module-native-protocol-unix socket="+socket+" auth-anonymous=1",
-		"-L", fmt.Sprintf("module-null-sink sink_name=%s rate=%d channels=2 format=float32le norewinds=1", sink, Rate))
+		"-L", "module-null-sink "+strings.Join(sinkArgs(sink), " "))
 	s.cmd.Env = s.environ()
 	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
 	if err := s.cmd.Start(); err != nil {
@@ -170,7 +169,17 @@ func (s *Server) Pactl(t testing.TB, args ...string) string {
 	return string(out)
 }
 
-// RemoveSink takes the sink away, as when a card is unplugged.
+func sinkArgs(name string) []string {
+	return []string{"sink_name=" + name, fmt.Sprintf("rate=%d", Rate), "channels=2", "format=float32le", "norewinds=1"}
+}
+
+// AddSink puts another sink beside the first one, or that back under its name "null0".
+func (s *Server) AddSink(t testing.TB, name string) {
+	t.Helper()
+	s.Pactl(t, append([]string{"load-module", "module-null-sink"}, sinkArgs(name)...)...)
+}
+
+// RemoveSink takes all sinks away, as when a card is unplugged.
 func (s *Server) RemoveSink(t testing.TB) { s.Pactl(t, "unload-module", "module-null-sink") }
 
 // Recording is what the sink plays.
@@ -183,13 +192,19 @@ type Recording struct {
 // Record begins to record the sink, and returns when it does.
 func (s *Server) Record(t testing.TB) *Recording {
 	t.Helper()
+	return s.RecordSink(t, sink)
+}
+
+// RecordSink is Record of the sink of a name.
+func (s *Server) RecordSink(t testing.TB, name string) *Recording {
+	t.Helper()
 	f, err := os.CreateTemp(s.dir, "rec")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
 	r := &Recording{s: s, path: f.Name()}
-	r.cmd = exec.Command("parec", "--device="+monitor, fmt.Sprintf("--rate=%d", Rate), "--channels=2",
+	r.cmd = exec.Command("parec", "--device="+name+".monitor", fmt.Sprintf("--rate=%d", Rate), "--channels=2",
 		"--format=float32le", "--latency-msec=20", "--raw")
 	r.cmd.Env = append(s.environ(), "PULSE_SERVER="+s.Addr)
 	r.cmd.Stdout = f
@@ -229,6 +244,12 @@ func (r *Recording) WaitFrames(t testing.TB, n int64) {
 func (r *Recording) Stop(t testing.TB) []float32 {
 	t.Helper()
 	r.end()
+	return r.Samples(t)
+}
+
+// Samples is what was recorded so far.
+func (r *Recording) Samples(t testing.TB) []float32 {
+	t.Helper()
 	b, err := os.ReadFile(r.path)
 	if err != nil {
 		t.Fatal(err)
