@@ -190,11 +190,24 @@ func TestBusTakesNoStep(t *testing.T) {
 	p := sineTone(48000, true)
 	own, _ := largestStep(p.F32)
 	for name, do := range map[string]func(r rig, b Bus){
-		"gain":  func(r rig, b Bus) { r.ok(r.SetBusGain(b, -50)) },
-		"mute":  func(r rig, b Bus) { r.ok(r.MuteBus(b, true)) },
-		"pause": func(r rig, b Bus) { r.ok(r.PauseBus(b, true)); r.ok(r.At(r.now+1000).PauseBus(b, false)) },
-		"solo":  func(r rig, b Bus) { r.ok(r.SoloBus(r.bus(0), true)) },
-		"stop":  func(r rig, b Bus) { r.ok(r.StopBus(b, 0)) },
+		"gain":              func(r rig, b Bus) { r.ok(r.SetBusGain(b, -50)) },
+		"mute":              func(r rig, b Bus) { r.ok(r.MuteBus(b, true)) },
+		"pause":             func(r rig, b Bus) { r.ok(r.PauseBus(b, true)); r.ok(r.At(r.now+1000).PauseBus(b, false)) },
+		"solo":              func(r rig, b Bus) { r.ok(r.SoloBus(r.bus(0), true)) },
+		"muted for a while": func(r rig, b Bus) { r.ok(r.MuteBus(b, true)); r.ok(r.At(r.now+300).MuteBus(b, false)) },
+		"solo for a while": func(r rig, b Bus) {
+			other := r.bus(0)
+			r.ok(r.SoloBus(other, true))
+			r.ok(r.At(r.now+100).SoloBus(other, false))
+		},
+		"fade": func(r rig, b Bus) { r.ok(r.FadeBus(b, Fade{Gain: math.Inf(-1), Frames: 500})) },
+		"all": func(r rig, b Bus) {
+			r.ok(r.MuteBus(b, true))
+			r.ok(r.At(r.now+120).PauseBus(b, true))
+			r.ok(r.At(r.now+130).MuteBus(b, false))
+			r.ok(r.At(r.now+500).PauseBus(b, false))
+		},
+		"stop": func(r rig, b Bus) { r.ok(r.StopBus(b, 0)) },
 		"effect": func(r rig, b Bus) {
 			r.ok(r.SetEffect(b, func(in beep.Streamer) beep.Streamer { return &effects.Gain{Streamer: in, Gain: -0.9} }))
 		},

@@ -56,6 +56,18 @@ func TestNoSteps(t *testing.T) {
 			r.ok(r.Pause(id))
 			r.ok(r.At(r.now + 77).Resume(id))
 		},
+		"pause for long":   func(r rig, id Voice) { r.ok(r.Pause(id)); r.ok(r.At(r.now + 1234).Resume(id)) },
+		"fade":             func(r rig, id Voice) { r.ok(r.Fade(id, Fade{Gain: -9})) },
+		"fade equal power": func(r rig, id Voice) { r.ok(r.Fade(id, Fade{Gain: math.Inf(-1), Frames: 1000, Curve: EqualPower})) },
+		"fade there and back": func(r rig, id Voice) {
+			r.ok(r.Fade(id, Fade{Gain: math.Inf(-1)}))
+			r.ok(r.At(r.now+100).Fade(id, Fade{Gain: 0, Frames: 2000}))
+		},
+		"gain again and again": func(r rig, id Voice) {
+			for i := range int64(10) {
+				r.ok(r.At(r.now+i*64).SetGain(id, -float64(i)))
+			}
+		},
 		"all at once": func(r rig, id Voice) {
 			r.ok(r.Pause(id))
 			r.ok(r.At(r.now+20).SetGain(id, -20))
@@ -122,6 +134,27 @@ func TestNoStepAtStart(t *testing.T) {
 	r.ok(r.Resume(id))
 	if x := r.left(1); x[0] != 32767.0/32768 {
 		t.Errorf("an attack after a paused start is softened to %v", x[0])
+	}
+}
+
+// The seam of a loop of whole periods is not heard, at any speed, nor is it when the loop is left or
+// changed for another one.
+func TestNoStepAtSeam(t *testing.T) {
+	p := sineTone(48000, true)
+	own, _ := largestStep(p.F32)
+	for _, pitch := range []float64{1, 0.7, 1.3} {
+		r := newRig(t, Config{})
+		id := r.play(p, Params{Loop: &Loop{Start: 960, End: 4800}, Pitch: pitch})
+		r.ok(r.At(20000).SetLoop(id, &Loop{Start: 480, End: 9600, Count: 2}))
+		r.ok(r.At(50000).SetLoop(id, nil))
+		r.mix(10) // where the sound begins its curve has a corner, as there is nothing before it
+		x := r.mix(55000)
+		if step, at := largestStep(x); step > own*pitch*1.0001 {
+			t.Errorf("pitch %v: step of %.6f at frame %d, own %.6f", pitch, step, at, own*pitch)
+		}
+		if s := r.State(id); s.Loops < 4 || s.Ended {
+			t.Errorf("pitch %v: %+v, want some turns and no end", pitch, s)
+		}
 	}
 }
 
