@@ -64,6 +64,9 @@ type differ struct {
 // compare goes through the names.
 func (d *differ) compare() {
 	for e := range firsts(d.new) {
+		if d.ctx.Err() != nil {
+			return
+		}
 		switch was, ok := d.old.Lookup(e.Name); {
 		case !ok || was.Index >= d.old.Len():
 			d.Added = append(d.Added, e)
@@ -72,6 +75,9 @@ func (d *differ) compare() {
 		}
 	}
 	for e := range firsts(d.old) {
+		if d.ctx.Err() != nil {
+			return
+		}
 		if is, ok := d.new.Lookup(e.Name); !ok || is.Index >= d.new.Len() {
 			d.Removed = append(d.Removed, e)
 		}

@@ -1,6 +1,7 @@
 package soundpack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 )
 
 // ExtractOptions say how to extract. The zero value, or a nil pointer, is right for most.
@@ -18,7 +20,9 @@ type ExtractOptions struct {
 	// Force overwrites files that are there.
 	Force bool
 	// MaxBytes is the most bytes that are written in all, since a small pack can name the same bytes
-	// ever again; 0 means twice the length of the data, but at least 64 MiB and at most 8 GiB.
+	// ever again. 0 means at most 8 GiB and 64 times the length of the data (or 64 MiB), and of bodies
+	// that are not the very same twice that length (or 64 MiB): more than once each is only had by
+	// overlaps.
 	MaxBytes int64
 	// Written is told of each file when it is complete.
 	Written func(e Entry, path string)
@@ -33,16 +37,18 @@ type ExtractOptions struct {
 // Nothing is written outside dir, whatever a name says and whatever symbolic links lie in it. A file
 // that is there stays (fs.ErrExist) unless Force is given. Each file appears whole or not at all. An
 // entry that cannot be extracted does not keep the others from it; the errors come joined: names that
-// lead out of dir (ErrFormat), entries past the data (ErrFormat), and entries whose name an earlier
-// entry has (fs.ErrExist). More bytes than MaxBytes are refused before anything is written (ErrLimit).
+// lead out of dir (ErrFormat), entries past the data (ErrFormat), entries whose name an earlier entry has
+// (fs.ErrExist), names that are not there (fs.ErrNotExist), and, before anything is written, the
+// entries that take the most where there are more bytes than MaxBytes (ErrLimit).
 func (p *Pack) Extract(ctx context.Context, dir string, names []string, opt *ExtractOptions) error {
 	x := &extraction{p: p, ctx: ctx, dir: dir}
 	if opt != nil {
 		x.ExtractOptions = *opt
 	}
 	x.choose(names)
-	if err := x.checkTotal(); err != nil {
-		return opened("extract", p.path, err)
+	x.ration()
+	if len(x.entries) == 0 && len(x.errs) > 0 {
+		return errors.Join(x.errs...)
 	}
 	if p.closed.Load() || !p.m.acquire() {
 		return opened("extract", p.path, ErrClosed)
@@ -121,18 +127,77 @@ func (x *extraction) take(e Entry) {
 		return
 	}
 	x.entries = append(x.entries, int32(e.Index))
-	x.total += e.Size // at most 2.4 million times 4 GiB
 }
 
-func (x *extraction) checkTotal() error {
-	limit := x.MaxBytes
-	if limit <= 0 {
-		limit = min(max(2*x.p.DataSize(), 64<<20), 8<<30)
+// The default limits of what is written, as multiples of the data's length.
+const (
+	maxCopies  = 64       // in all
+	maxOverlap = 2        // of bodies that are not the very same
+	leastBytes = 64 << 20 // whatever the length
+	mostBytes  = 8 << 30
+)
+
+// A share is the entries that have the very same bytes.
+type share struct {
+	off, size int64
+	entries   []int32
+}
+
+func (s share) total() int64 { return s.size * int64(len(s.entries)) } // at most 2.4 million times 4 GiB
+
+// ration refuses what would pass the limits: of all shares those that take the most, so that the small
+// ones are had in any case.
+func (x *extraction) ration() {
+	data := x.p.DataSize()
+	limit, once := min(max(maxCopies*data, leastBytes), mostBytes), max(maxOverlap*data, leastBytes)
+	if x.MaxBytes > 0 {
+		limit, once = x.MaxBytes, x.MaxBytes
 	}
-	if x.total > limit {
-		return fmt.Errorf("%w: the entries have %d bytes in all, and %d is the most", ErrLimit, x.total, limit)
+	var bodies int64
+	kept := x.entries[:0:0]
+	for _, s := range x.shares() {
+		switch total := s.total(); {
+		case x.total+total > limit:
+			x.refuse(s, x.total+total, limit)
+		case bodies+s.size > once:
+			x.refuse(s, bodies+s.size, once)
+		default:
+			x.total += total
+			bodies += s.size
+			kept = append(kept, s.entries...)
+		}
 	}
-	return nil
+	slices.Sort(kept)
+	x.entries = kept
+}
+
+// shares are the entries by their bytes, those first that take the least.
+func (x *extraction) shares() (all []share) {
+	order := slices.Clone(x.entries)
+	at := func(i int32) (off, size int64) { e := x.p.Entry(int(i)); return e.Offset, e.Size }
+	slices.SortFunc(order, func(i, j int32) int {
+		a, n := at(i)
+		b, m := at(j)
+		return cmp.Or(cmp.Compare(a, b), cmp.Compare(n, m), cmp.Compare(i, j))
+	})
+	for n, i := range order {
+		off, size := at(i)
+		if last := len(all) - 1; last < 0 || size == 0 || all[last].off != off || all[last].size != size {
+			all = append(all, share{off: off, size: size, entries: order[n:n]})
+		}
+		s := &all[len(all)-1]
+		s.entries = s.entries[:len(s.entries)+1]
+	}
+	slices.SortStableFunc(all, func(a, b share) int { return cmp.Compare(a.total(), b.total()) })
+	return all
+}
+
+func (x *extraction) refuse(s share, sum, limit int64) {
+	more := ""
+	if n := len(s.entries) - 1; n > 0 {
+		more = fmt.Sprintf(", and %d more entries that have the same bytes", n)
+	}
+	x.fail(x.p.Entry(int(s.entries[0])), fmt.Errorf("%w: with it%s, the files would have %d bytes, and %d is the most", ErrLimit, more, sum, limit))
 }
 
 func (x *extraction) openRoot() (err error) {

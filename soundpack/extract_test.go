@@ -200,6 +200,52 @@ func TestExtractLimit(t *testing.T) {
 	}
 }
 
+// F24: what shares its bytes counts sensibly: sounds that are the same come out, each whole; names that
+// would fill the disk do not, and do not keep the others from it.
+func TestExtractShares(t *testing.T) {
+	const mib = 1 << 20
+	data := make([]byte, 2*mib+500)
+	copy(data[2*mib:], pattern(500))
+	recs := []rec{{"small 1", 2 * mib, 500}, {"small 2", 2 * mib, 500}, {"small 3", 2*mib + 7, 400}}
+	for i := range 40 {
+		recs = append(recs, rec{fmt.Sprint("same ", i), 0, 2 * mib})
+	}
+	p := openRecs(t, data, recs...)
+	n := 0
+	if err := p.Extract(t.Context(), t.TempDir(), nil, &ExtractOptions{Written: func(Entry, string) { n++ }}); err != nil || n != 43 {
+		t.Errorf("40 times the same 2 MiB, and 3: %d files, %v", n, err)
+	}
+	for what, hostile := range map[string]func(i int) rec{
+		"names of the same bytes": func(i int) rec { return rec{fmt.Sprint("bomb ", i), 0, 2 * mib} },
+		"overlaps":                func(i int) rec { return rec{fmt.Sprint("bomb ", i), uint32(i), uint32(2*mib - i)} },
+	} {
+		recs := slices.Clone(recs[:3])
+		for i := range 100 {
+			recs = append(recs, hostile(i))
+		}
+		dir := t.TempDir()
+		err := openRecs(t, data, recs...).Extract(t.Context(), dir, nil, nil)
+		if !errors.Is(err, ErrLimit) {
+			t.Errorf("%s: %v, want ErrLimit", what, err)
+		}
+		for _, small := range []string{"small 1", "small 2", "small 3"} {
+			if _, err := os.Stat(filepath.Join(dir, small)); err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		if l := listing(t, dir); what[0] == 'n' && len(l) != 3 || len(l) > 3+33 {
+			t.Errorf("%s: %d files were written", what, len(l))
+		}
+		if err := openRecs(t, data, recs...).Extract(t.Context(), t.TempDir(), nil, &ExtractOptions{MaxBytes: 1 << 40}); err != nil {
+			t.Errorf("%s, wanted: %v", what, err)
+		}
+	}
+	if err := p.Extract(t.Context(), t.TempDir(), []string{"nosuch 1", "small 1", "nosuch 2"}, nil); !errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(err.Error(), "nosuch 1") || !strings.Contains(err.Error(), "nosuch 2") {
+		t.Errorf("missing names: %v", err)
+	}
+}
+
 // Data that is cut while extraction runs, or a context that ends, leaves no half file.
 func TestExtractStopped(t *testing.T) {
 	data := pattern(2 << 20)

@@ -204,6 +204,11 @@ func unsafe(raw string) string {
 	if isSeparator(rune(raw[0])) {
 		return "the name is an absolute path"
 	}
+	for e := range strings.SplitSeq(show(raw), "/") {
+		if len(e) > maxElement {
+			return fmt.Sprintf("no file can have a name of %d bytes, and %d is the most", len(e), maxElement)
+		}
+	}
 	if isSeparator(rune(raw[len(raw)-1])) || strings.Contains(strings.ReplaceAll(raw, `\`, "/"), "//") {
 		return "the name has an empty element"
 	}

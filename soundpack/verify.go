@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -212,6 +213,8 @@ func (v *verifier) entries(m *manifest, s *sums) error {
 		}
 		if level, text := judgeName(r.raw); text != "" {
 			v.entry(e, level, "name", "%s", text)
+		} else if level, text := v.inFile(e); text != "" {
+			v.entry(e, level, "name", "%s", text)
 		}
 		if odd := v.p.index.odd(i); odd != "" {
 			v.entry(e, slog.LevelInfo, "record", "%s", odd)
@@ -232,6 +235,29 @@ func (v *verifier) entries(m *manifest, s *sums) error {
 		v.whole(slog.LevelInfo, "bounds", 0, "the index is newer than the data: was the data copied in full?")
 	}
 	return nil
+}
+
+// inFile tells whether an entry lies in a folder whose name a file has, so that both cannot be
+// extracted. It looks at no more folders than a name may have elements, which may be 65,535 bytes long.
+func (v *verifier) inFile(e Entry) (slog.Level, string) {
+	name := e.path()
+	for end, depth := 0, 0; depth < maxDepth; depth++ {
+		i := strings.IndexByte(name[end:], '/')
+		if i < 0 {
+			break
+		}
+		dir := name[:end+i]
+		end += i + 1
+		n := v.p.ordinal(dir)
+		if n < 0 || n >= v.p.Len() {
+			continue
+		}
+		if f := v.p.entryAs(n, dir); f.path() != dir {
+			return slog.LevelWarn, fmt.Sprintf("its folder has the name of a file but for case, %q (entry %d): one of them cannot be extracted on Windows or macOS", f.Name, n)
+		}
+		return slog.LevelError, fmt.Sprintf("its folder %q is a file too (entry %d): one of them cannot be extracted", show(dir), n)
+	}
+	return 0, ""
 }
 
 // look has the entries looked into, on all cores.

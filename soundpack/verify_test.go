@@ -2,11 +2,13 @@ package soundpack
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -186,4 +188,62 @@ func TestVerifyCancelled(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || last > n/2 {
 		t.Errorf("error %v after %d entries", err, last)
 	}
+}
+
+// F24: names that cannot be extracted are found: a file that is a folder too, and an element that no
+// file system takes.
+func TestVerifyNamesOfFiles(t *testing.T) {
+	data := pattern(40)
+	long := strings.Repeat("x", 300)
+	for _, c := range []struct {
+		p     *Pack
+		entry string
+		words []string // "" for a name that can be had
+	}{
+		{openRecs(t, data, rec{"a", 0, 10}, rec{"a/b.wav", 10, 10}, rec{"c/d", 20, 20}), "a/b.wav", []string{"error", `"a"`, "entry 0", "cannot be extracted"}},
+		{openRecs(t, data, rec{"x/y/z", 0, 20}, rec{"X/Y", 20, 20}), "x/y/z", []string{"warning", `"X/Y"`, "Windows"}},
+		{openCfg(t, map[string]string{"ok/" + long: "1"}), "ok/" + long, []string{"error", "300 bytes"}},
+		{openCfg(t, map[string]string{"ok/" + long[:255]: "1"}), "ok/" + long[:255], nil},
+	} {
+		r, err := c.p.Verify(t.Context(), nil)
+		must(t, err)
+		n := 0
+		for _, f := range r.Findings {
+			if f.Kind == "name" {
+				n++
+				level := map[slog.Level]string{slog.LevelError: "error", slog.LevelWarn: "warning"}[f.Severity]
+				contains(t, f.Entry, level+" "+f.Text, c.words...)
+				if f.Entry != c.entry {
+					t.Errorf("%v: told of %q, want %q", f, f.Entry, c.entry)
+				}
+			}
+		}
+		if want := min(len(c.words), 1); n != want {
+			t.Errorf("%.20q: %d findings, want %d: %v", c.entry, n, want, r.Findings)
+		}
+		err = c.p.Extract(t.Context(), t.TempDir(), nil, nil)
+		if bad := c.words != nil && c.words[0] == "error"; (err != nil) != bad {
+			t.Errorf("%.20q: extract: %v", c.entry, err)
+		}
+	}
+}
+
+// openCfg opens a pack in the cfg layout, whose names may be long.
+func openCfg(t *testing.T, files map[string]string) *Pack {
+	t.Helper()
+	head, body := []byte{0, byte(len(files))}, ""
+	size := 2
+	for name := range files {
+		size += 2 + len(name) + 8
+	}
+	for name, text := range files {
+		head = append(head, byte(len(name)>>8), byte(len(name)))
+		head = append(head, name...)
+		head = binary.BigEndian.AppendUint32(head, uint32(size+len(body)))
+		head = binary.BigEndian.AppendUint32(head, uint32(len(text)))
+		body += text
+	}
+	path := filepath.Join(t.TempDir(), "cfg_0.txt")
+	write(t, path, append(head, body...))
+	return mustOpen(t, path)
 }

@@ -154,7 +154,7 @@ func newDiff() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return show(cmd, changeFacts(c), asJSON)
+			return interruptible(cmd.Context(), func() error { return show(cmd, changeFacts(c), asJSON) })
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")

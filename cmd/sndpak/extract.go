@@ -1,7 +1,12 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"io"
+	"math"
+	"strconv"
+	"strings"
 
 	"github.com/sndpak/sndpak/soundpack"
 	"github.com/spf13/cobra"
@@ -12,12 +17,16 @@ func newExtract() *cobra.Command {
 	var opt soundpack.ExtractOptions
 	var dir string
 	var toStdout bool
+	var most string
 	cmd := &cobra.Command{
 		Use:   "extract PACK [ENTRY...]",
 		Short: "Write entries to files",
 		Long: `Write entries to files, all of them where none is named. Nothing is written outside
-the folder, and a file that is there stays unless --force is given. One bad entry does
-not keep the others from being written.`,
+the folder, and a file that is there stays unless --force is given. One bad entry, or
+name that is not there, does not keep the others from being written.
+
+A small pack can name the same bytes ever again: no more than 64 times its data is
+written (or 64 MiB, and 8 GiB at most) unless --max-bytes says so.`,
 		Example: `  sndpak extract music.data -C sounds
   sndpak extract music.data jaguar.wav --stdout | sox - -n stat`,
 		Args: cobra.MinimumNArgs(1),
@@ -30,25 +39,55 @@ not keep the others from being written.`,
 				return err
 			}
 			defer p.Close()
-			for _, name := range args[1:] {
-				if _, err := entryOf(p, name); err != nil {
-					return err
-				}
-			}
 			if toStdout {
 				return extractTo(cmd.OutOrStdout(), p, args[1])
+			}
+			if opt.MaxBytes, err = parseBytes(most); err != nil {
+				return usagef("--max-bytes %v", err)
+			}
+			names, missing := partNames(p, args[1:])
+			if len(names) == 0 && missing != nil {
+				return missing
 			}
 			progress := newProgress(cmd, "writing")
 			opt.Progress = progress.update
 			defer progress.done()
-			return p.Extract(cmd.Context(), dir, args[1:], &opt)
+			return errors.Join(p.Extract(cmd.Context(), dir, names, &opt), missing)
 		},
 	}
 	pack.add(cmd.Flags())
 	cmd.Flags().StringVarP(&dir, "dir", "C", ".", "write into this `DIR`, which is made if need be")
 	cmd.Flags().BoolVar(&opt.Force, "force", false, "overwrite files that are there")
+	cmd.Flags().StringVar(&most, "max-bytes", "", "write at most `SIZE` in all: bytes, or 500M or 20G")
 	cmd.Flags().BoolVar(&toStdout, "stdout", false, "write one entry to standard output")
 	return cmd
+}
+
+// partNames parts names that are in a pack from those that are not, which are an error each.
+func partNames(p *soundpack.Pack, names []string) (there []string, missing error) {
+	for _, name := range names {
+		if _, err := entryOf(p, name); err != nil {
+			missing = errors.Join(missing, err)
+		} else {
+			there = append(there, name)
+		}
+	}
+	return there, missing
+}
+
+// parseBytes reads a size: a number of bytes, of KiB (K), MiB (M), GiB (G) or TiB (T). "" is 0.
+func parseBytes(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	digits := strings.TrimRight(strings.ToUpper(text), "KMGTIB")
+	unit := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(text)[len(digits):], "B"), "I")
+	shift, ok := map[string]int{"": 0, "K": 10, "M": 20, "G": 30, "T": 40}[unit]
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || !ok || n <= 0 || n > math.MaxInt64>>shift {
+		return 0, fmt.Errorf("%q: want a number of bytes, or with K, M, G or T", text)
+	}
+	return n << shift, nil
 }
 
 func extractTo(w io.Writer, p *soundpack.Pack, name string) error {

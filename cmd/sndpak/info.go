@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,7 +33,11 @@ picture (PNG, JPEG, GIF, BMP, WebP) the size is told.`,
 			}
 			defer src.Close()
 			if len(names) == 0 && len(src.packs) == 1 {
-				return show(cmd, packInfo(src.packs[0]), asJSON)
+				f := packInfo(cmd.Context(), src.packs[0])
+				if err := cmd.Context().Err(); err != nil {
+					return err
+				}
+				return show(cmd, f, asJSON)
 			}
 			if len(names) != 1 {
 				return usagef("info takes one pack, or one entry")
@@ -106,7 +111,7 @@ func (f facts) print(w io.Writer) error {
 }
 
 // packInfo are the facts of a whole pack.
-func packInfo(p *soundpack.Pack) facts {
+func packInfo(ctx context.Context, p *soundpack.Pack) facts {
 	var f facts
 	f.add("pack", p.Path(), "%s", p.Path())
 	f.add("index", p.IndexPath(), "%s", p.IndexPath())
@@ -114,7 +119,7 @@ func packInfo(p *soundpack.Pack) facts {
 	f.add("entries", p.Len(), "%d", p.Len())
 	f.add("size", p.DataSize(), "%s", bytesText(p.DataSize()))
 	formats, secs := map[string]int{}, 0.0
-	for l := range listing(p) {
+	for l := range listing(ctx, p) {
 		switch {
 		case l.Format != "":
 			formats[l.Format]++

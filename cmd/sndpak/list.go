@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -28,16 +30,18 @@ func newList() *cobra.Command {
 				return err
 			}
 			defer p.Close()
-			w := bufio.NewWriter(cmd.OutOrStdout())
-			if asJSON {
-				err = listJSON(w, p)
-			} else {
-				err = listText(w, p)
-			}
-			if err != nil {
-				return err
-			}
-			return w.Flush()
+			return interruptible(cmd.Context(), func() error {
+				w := bufio.NewWriter(cmd.OutOrStdout())
+				if asJSON {
+					err = listJSON(cmd.Context(), w, p)
+				} else {
+					err = listText(cmd.Context(), w, p)
+				}
+				if err != nil {
+					return err
+				}
+				return w.Flush()
+			})
 		},
 	}
 	pack.add(cmd.Flags())
@@ -63,23 +67,47 @@ type listed struct {
 	encoding string
 }
 
-func listJSON(w io.Writer, p *soundpack.Pack) error {
-	all := make([]listed, 0, p.Len())
-	for l := range listing(p) {
-		all = append(all, l)
+// listJSON writes an entry at a time: as values, those of a large pack would take thirty times as much
+// memory as its index.
+func listJSON(ctx context.Context, w io.Writer, p *soundpack.Pack) error {
+	head, err := json.Marshal(struct {
+		Pack   string `json:"pack"`
+		Layout string `json:"layout"`
+	}{p.Path(), p.Layout()})
+	if err != nil {
+		return err
 	}
-	enc := json.NewEncoder(w)
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", " ")
-	return enc.Encode(struct {
-		Pack    string   `json:"pack"`
-		Layout  string   `json:"layout"`
-		Entries []listed `json:"entries"`
-	}{p.Path(), p.Layout(), all})
+	enc.SetIndent("  ", " ")
+	var b bytes.Buffer
+	if err := json.Indent(&b, head, "", " "); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(w, "%s,\n \"entries\": [", bytes.TrimSuffix(b.Bytes(), []byte("\n}"))); err != nil {
+		return err
+	}
+	before, after := "\n  ", "]\n}\n"
+	for l := range listing(ctx, p) {
+		text.Reset()
+		if err := enc.Encode(l); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(w, "%s%s", before, bytes.TrimSuffix(text.Bytes(), []byte("\n"))); err != nil {
+			return err
+		}
+		before, after = ",\n  ", "\n ]\n}\n"
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, after)
+	return err
 }
 
-func listText(w io.Writer, p *soundpack.Pack) error {
-	for l := range listing(p) {
+func listText(ctx context.Context, w io.Writer, p *soundpack.Pack) error {
+	for l := range listing(ctx, p) {
 		what := l.Error
 		if what == "" {
 			what = fmt.Sprintf("%9s  %s", clock(seconds(*l.Seconds)), describe(l.Format, l.encoding, l.Rate, l.Channels))
@@ -93,11 +121,11 @@ func listText(w io.Writer, p *soundpack.Pack) error {
 			return err
 		}
 	}
-	return nil
+	return ctx.Err()
 }
 
-// listing looks at every entry, on all cores, and yields them in the order of the index.
-func listing(p *soundpack.Pack) func(yield func(listed) bool) {
+// listing looks at every entry, on all cores, and yields them in the order of the index until ctx ends.
+func listing(ctx context.Context, p *soundpack.Pack) func(yield func(listed) bool) {
 	return func(yield func(listed) bool) {
 		const batch = 256
 		quit := make(chan struct{})
@@ -111,13 +139,15 @@ func listing(p *soundpack.Pack) func(yield func(listed) bool) {
 				case order <- part:
 				case <-quit:
 					return
+				case <-ctx.Done():
+					return
 				}
-				go func() { part <- lookAt(p, from, min(from+batch, p.Len())) }()
+				go func() { part <- lookAt(ctx, p, from, min(from+batch, p.Len())) }()
 			}
 		}()
 		for part := range order {
 			for _, l := range <-part {
-				if !yield(l) {
+				if ctx.Err() != nil || !yield(l) {
 					return
 				}
 			}
@@ -125,9 +155,9 @@ func listing(p *soundpack.Pack) func(yield func(listed) bool) {
 	}
 }
 
-func lookAt(p *soundpack.Pack, from, to int) []listed {
+func lookAt(ctx context.Context, p *soundpack.Pack, from, to int) []listed {
 	part := make([]listed, 0, to-from)
-	for i := from; i < to; i++ {
+	for i := from; i < to && ctx.Err() == nil; i++ {
 		part = append(part, look(p, p.Entry(i)))
 	}
 	return part

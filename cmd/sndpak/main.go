@@ -6,6 +6,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -41,8 +43,12 @@ func run(ctx context.Context, args []string, std streams) int {
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = errors.New("interrupted")
 	}
+	told := map[string]bool{} // a full disk says so of the file, and again when it is closed
 	for _, line := range causes(err) {
-		fmt.Fprintf(std.err, "sndpak: %s\n", line)
+		if !told[line] {
+			fmt.Fprintf(std.err, "sndpak: %s\n", line)
+		}
+		told[line] = true
 	}
 	return status(err)
 }
@@ -77,4 +83,22 @@ plays any entry at once: WAV, FLAC, OGG Vorbis and MP3, found by their content.`
 	}
 	root.Args = usageArgs(root.Args)
 	return root
+}
+
+// interruptible does what changes nothing until it is done or ctx ends. The work may then be stuck in a
+// write to a pipe that nobody reads, which nothing but the end of the process ends.
+func interruptible(ctx context.Context, do func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return cmp.Or(err, ctx.Err())
+	case <-time.After(time.Second):
+		return ctx.Err()
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,7 +42,13 @@ The exit status is 3 where something is damaged; warnings alone leave it 0.`,
 					return found
 				}
 			}
-			report, err := p.Verify(cmd.Context(), &soundpack.VerifyOptions{Check: checkSound(cmd.Context(), look)})
+			progress := newProgress(cmd, "verifying")
+			check, once := checkSound(cmd.Context(), look), newBodies(p)
+			report, err := p.Verify(cmd.Context(), &soundpack.VerifyOptions{
+				Check:    func(f *soundpack.File) []soundpack.Finding { return once.check(f, check) },
+				Progress: progress.update,
+			})
+			progress.done()
 			if err != nil {
 				return err
 			}
@@ -56,7 +63,7 @@ The exit status is 3 where something is damaged; warnings alone leave it 0.`,
 
 // printReport shows what was found; damage is the command's error.
 func printReport(cmd *cobra.Command, r *soundpack.Report, asJSON bool) error {
-	w := cmd.OutOrStdout()
+	w := bufio.NewWriter(cmd.OutOrStdout()) // keeps the first error
 	if asJSON {
 		enc := json.NewEncoder(w)
 		enc.SetEscapeHTML(false)
@@ -68,9 +75,10 @@ func printReport(cmd *cobra.Command, r *soundpack.Report, asJSON bool) error {
 		for _, f := range r.Findings {
 			fmt.Fprintf(w, "%s: %s\n", severityName(f.Severity), oneLine(f.String()))
 		}
-		if _, err := fmt.Fprintf(w, "%s: %d entries, %d errors, %d warnings\n", oneLine(r.Pack), r.Entries, r.Errors, r.Warnings); err != nil {
-			return err
-		}
+		fmt.Fprintf(w, "%s: %d entries, %d errors, %d warnings\n", oneLine(r.Pack), r.Entries, r.Errors, r.Warnings)
+	}
+	if err := w.Flush(); err != nil {
+		return err
 	}
 	if r.Damaged() {
 		return damagedError{fmt.Errorf("%s: %d errors", r.Pack, r.Errors)}
