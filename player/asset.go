@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sndpak/sndpak/player/decode"
-	"github.com/sndpak/sndpak/player/mixer"
 	"github.com/sndpak/sndpak/soundpack/content"
 )
 
@@ -73,7 +72,7 @@ func (a *asset) load(name string, mode Mode) error {
 	}
 	st, err := newStream(a, nil)
 	if err == nil {
-		err = st.rewind(0, nil)
+		err = st.rewind(0, nil, manner{})
 	}
 	if err != nil {
 		return err
@@ -114,20 +113,20 @@ func (a *asset) length() int64 {
 }
 
 // take gives a stream that is ready at frame.
-func (a *asset) take(frame int64, loop *Loop, effect mixer.Effect) (*stream, error) {
+func (a *asset) take(frame int64, loop *Loop, way manner) (*stream, error) {
 	if !a.hold() {
 		return nil, ErrClosed
 	}
 	var st *stream
 	var err error
-	if effect == nil {
+	if way.effect == nil {
 		st = a.spared()
 	}
 	if st == nil {
-		st, err = newStream(a, effect)
+		st, err = newStream(a, way.effect)
 	}
 	if err == nil {
-		err = st.rewind(frame, loop)
+		err = st.rewind(frame, loop, way)
 	}
 	if err != nil {
 		if st != nil {

@@ -452,3 +452,32 @@ func TestForeignBusesAndVoices(t *testing.T) {
 		}
 	}
 }
+
+// A fade-out comes ahead of the sound's end, or of Length, and a seek does not change where.
+func TestFadeOut(t *testing.T) {
+	fsys := fstest.MapFS{"one.wav": {Data: floatWAV(24000, 1, slicesRepeat(0.5, 24000))}}
+	for what, c := range map[string]struct {
+		o   Params
+		end int
+	}{
+		"end": {Params{}, 48000}, "length": {Params{Length: 12000}, 24000}, "start": {Params{Start: 4000}, 40000},
+		"loop": {Params{Loop: &Loop{Start: 6000, End: 12000, Count: 2}}, 60000}, "pitch": {Params{Pitch: 2}, 24000},
+		"for ever": {Params{Loop: &Loop{}, Length: 30000}, 60000},
+	} {
+		for _, mode := range []Mode{Memory, Stream} {
+			p := inStep(t, fsys, 48000)
+			c.o.FadeOut = 100 * time.Millisecond
+			start(t, load(t, p, "one.wav", mode), c.o)
+			x := pull(p, c.end+100)
+			fade := 4800
+			if c.o.Pitch == 2 {
+				fade = 2400
+			}
+			for at, want := range map[int]float64{c.end - fade - 100: 0.5, c.end - fade/2: 0.25, c.end - 1: 0} {
+				if got := float64(x[2*at]); math.Abs(got-want) > 0.005 {
+					t.Errorf("%s, mode %d: %v at frame %d, want %v", what, mode, got, at, want)
+				}
+			}
+		}
+	}
+}

@@ -24,8 +24,9 @@ import (
 //	{"frame":960,"order":3,"do":"start","voice":1,"start":{"sound":"clip jump.wav",...}}
 //	{"frame":96000,"do":"end"}
 //
-// A sound is called "clip NAME", or "stream FROM NAME" with the frame that it begins at, which a loop
-// follows as in "stream FROM,START,END,COUNT NAME".
+// A sound is called "clip NAME" or "stream FROM,START,END,COUNT,FADE,LENGTH NAME": the frame that it
+// begins at, its loop (END 0 = none), and over how many frames it fades out ahead of its end or of
+// LENGTH, all in its own frames.
 
 // logHead is the first line of a log.
 type logHead struct {
@@ -73,7 +74,11 @@ func (p *Player) endLog() error {
 		return nil
 	}
 	p.writeLog()
-	p.writeLine(logEnd{p.Time(), "end"})
+	end := p.Time()
+	if d := p.drained.Load(); d > 0 {
+		end = d - 1
+	}
+	p.writeLine(logEnd{end, "end"})
 	if p.logErr != nil {
 		return fmt.Errorf("player: record: %w", p.logErr)
 	}
@@ -89,30 +94,32 @@ type logEnd struct {
 func clipName(name string) string { return "clip " + name }
 
 // streamName is what it calls a stream.
-func streamName(name string, from int64, l *Loop) string {
+func streamName(name string, from int64, l *Loop, way manner) string {
 	if l == nil {
-		return fmt.Sprintf("stream %d %s", from, name)
+		l = &Loop{}
 	}
-	return fmt.Sprintf("stream %d,%d,%d,%d %s", from, l.Start, l.End, l.Count, name)
+	return fmt.Sprintf("stream %d,%d,%d,%d,%d,%d %s", from, l.Start, l.End, l.Count, way.fadeOut, way.length, name)
 }
 
 // parseStream is the way back from what follows "stream ".
-func parseStream(s string) (name string, from int64, l *Loop, err error) {
+func parseStream(s string) (name string, from int64, l *Loop, way manner, err error) {
 	numbers, name, ok := strings.Cut(s, " ")
+	var n [6]int64
 	parts := strings.Split(numbers, ",")
-	n := make([]int64, len(parts))
-	for i, part := range parts {
-		if n[i], err = strconv.ParseInt(part, 10, 64); err != nil || n[i] < 0 || n[i] > manyFrames {
-			ok = false
+	ok = ok && len(parts) == len(n)
+	for i := range n {
+		if ok {
+			n[i], err = strconv.ParseInt(parts[i], 10, 64)
+			ok = err == nil && n[i] >= 0 && n[i] <= manyFrames
 		}
 	}
-	switch {
-	case !ok || len(n) != 1 && len(n) != 4:
-		return "", 0, nil, fmt.Errorf("%w: sound %q", mixer.ErrValue, "stream "+s)
-	case len(n) == 4:
+	if !ok {
+		return "", 0, nil, way, fmt.Errorf("%w: sound %q", mixer.ErrValue, "stream "+s)
+	}
+	if n[2] > 0 {
 		l = &Loop{Start: n[1], End: n[2], Count: int(n[3])}
 	}
-	return name, n[0], l, nil
+	return name, n[0], l, manner{fadeOut: n[4], length: n[5]}, nil
 }
 
 // A replay is a log that is played back.
@@ -141,7 +148,7 @@ func Replay(fsys fs.FS, log io.Reader, opt *Options) (*Player, error) {
 	lines.Scan()
 	var head logHead
 	if err := json.Unmarshal(lines.Bytes(), &head); err != nil || head.Log != "sndpak" || head.Version != 1 || head.Rate < 1 {
-		return nil, errors.Join(fmt.Errorf("player: replay: line 1 is no head of a log: %w", decode.ErrFormat), lines.Err())
+		return nil, fmt.Errorf("player: replay: line 1 is no head of a log: %w", cmp.Or(lines.Err(), decode.ErrCorrupt))
 	}
 	o := opt.withDefaults()
 	o.Rate, o.Heard, o.NoLimiter = head.Rate, head.Heard, !head.Limiter
@@ -214,7 +221,7 @@ func (r *replay) open(p *Player, sound string) (*mixer.PCM, mixer.Feed, error) {
 		}
 		return &s.Clip().pcm, nil, nil
 	case "stream":
-		name, from, loop, err := parseStream(rest)
+		name, from, loop, way, err := parseStream(rest)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -225,7 +232,7 @@ func (r *replay) open(p *Player, sound string) (*mixer.PCM, mixer.Feed, error) {
 		a := s.asset()
 		if loop, err = a.region(loop); err == nil && from <= a.length() {
 			var st *stream
-			if st, err = a.take(from, loop, nil); err == nil {
+			if st, err = a.take(from, loop, way); err == nil {
 				r.playing[st] = true
 				return nil, eager{st}, nil
 			}

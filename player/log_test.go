@@ -151,8 +151,8 @@ func TestRecordBesideThePump(t *testing.T) {
 func TestReplayRefusesNonsense(t *testing.T) {
 	head := `{"log":"sndpak","version":1,"rate":48000,"voices":768,"queue":4096,"heard":0,"limiter":true}` + "\n"
 	for _, log := range []string{"", "\n", "{}", "no log", strings.Replace(head, "1", "2", 1)} {
-		if _, err := Replay(sounds(), strings.NewReader(log), nil); !errors.Is(err, decode.ErrFormat) {
-			t.Errorf("%q: %v, want decode.ErrFormat", log, err)
+		if _, err := Replay(sounds(), strings.NewReader(log), nil); !errors.Is(err, decode.ErrCorrupt) {
+			t.Errorf("%q: %v, want decode.ErrCorrupt", log, err)
 		}
 	}
 	startOf := func(sound string) string {
@@ -160,7 +160,7 @@ func TestReplayRefusesNonsense(t *testing.T) {
 	}
 	for log, want := range map[string]error{
 		head + "x": mixer.ErrValue, startOf("clip nosuch.wav"): fs.ErrNotExist, startOf("stream x theme.ogg"): mixer.ErrValue,
-		startOf("stream 99999999 theme.ogg"): mixer.ErrValue, startOf("stream 0,5,4,1 theme.ogg"): nil, startOf("tape x"): mixer.ErrValue,
+		startOf("stream 99999999,0,0,0,0,0 theme.ogg"): mixer.ErrValue, startOf("stream 0,5,4,1,0,0 theme.ogg"): nil, startOf("tape x"): mixer.ErrValue,
 	} {
 		q, err := Replay(sounds(), strings.NewReader(log), nil)
 		if err != nil {

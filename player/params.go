@@ -27,7 +27,11 @@ type Params struct {
 	At     int64         // the player's frame (see Player.Time) at which it starts; passed = at once
 	FadeIn time.Duration // 0 = 5 ms where Start is not 0, else none: attacks stay sharp
 	Curve  mixer.Curve   // of the fade-in; 0 = mixer.Smooth
-	Paused bool          // wait for Resume
+	// FadeOut is over how long the sound fades out ahead of its end, or that of Length, along a raised
+	// cosine; not where it loops for ever. With it a sound streams even if it is in memory. It keeps
+	// to the sound's own time, whatever the pitch.
+	FadeOut time.Duration
+	Paused  bool // wait for Resume
 
 	// After has the sound follow that voice without a frame between them, however it ends. Several
 	// may be queued up, each behind the last one; they do not heed At, and are never refused. Where
@@ -95,8 +99,8 @@ func (o *Params) check(a *asset) error {
 	switch {
 	case o.Start < 0 || a.info.Frames >= 0 && o.Start > a.info.Frames:
 		return fmt.Errorf("start at frame %d of %d", o.Start, a.info.Frames)
-	case o.Length < 0 || o.FadeIn < 0:
-		return fmt.Errorf("length of %d frames, fade-in of %v: below 0", o.Length, o.FadeIn)
+	case o.Length < 0 || o.FadeIn < 0 || o.FadeOut < 0:
+		return fmt.Errorf("length of %d frames, fades of %v and %v: none may be below 0", o.Length, o.FadeIn, o.FadeOut)
 	case o.Bus != nil && o.Bus.p != a.p, o.After != nil && o.After.sound.p != a.p:
 		return fmt.Errorf("a bus or a voice of another player")
 	}

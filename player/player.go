@@ -143,6 +143,7 @@ type Player struct {
 	quit     chan struct{} // closed by Close
 	running  sync.WaitGroup
 	draining atomic.Bool
+	drained  atomic.Int64 // 1 more than the frame at which that ended, 0 = it did not
 	cache    *content.Cache
 	clips    *content.Kind[string, *Clip]
 	begin    sync.Once // starts the device
@@ -296,7 +297,9 @@ func (p *Player) fill(buf []float32) int {
 	if !draining || !idle {
 		return p.replay.left(len(buf)/2, start, last, idle)
 	}
-	return int(min(max(last-start, 0), int64(len(buf)/2)))
+	n := min(max(last-start, 0), int64(len(buf)/2))
+	p.drained.CompareAndSwap(0, start+n+1)
+	return int(n)
 }
 
 // idle reports that no voice plays or waits.

@@ -116,9 +116,20 @@ func (p *Player) start(b *playback, m mixer.Params) (err error) {
 // mixed is the playback's voice in the mixer.
 func (b *playback) mixed() mixer.Voice { return mixer.Voice(b.id.Load()) }
 
+// warnings are those of the decoder so far.
+func (b *playback) warnings() []string {
+	if b.stream == nil {
+		return b.asset.info.Warnings
+	}
+	b.stream.mu.Lock()
+	defer b.stream.mu.Unlock()
+	return b.stream.odd
+}
+
 // finish ends the playback: the stream goes back to its sound, and the voice learns of it unless
 // it has moved on to another playback.
 func (b *playback) finish(err error) {
+	odd := b.warnings()
 	if b.stream != nil {
 		if err == nil {
 			err = b.stream.failure()
@@ -127,5 +138,5 @@ func (b *playback) finish(err error) {
 	} else {
 		b.asset.putBack(nil)
 	}
-	b.voice.over(b, err)
+	b.voice.over(b, err, odd)
 }

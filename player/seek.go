@@ -92,7 +92,7 @@ func (v *Voice) jump(old *playback, a *asset, frame, at int64, way pass) error {
 		m.After, m.Heir = old.mixed(), true
 		from = v.ahead(a, frame, int64(way.out))
 	}
-	st, err := a.take(from, v.loop, v.effect)
+	st, err := a.take(from, v.loop, v.manner)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (v *Voice) backTo(old, b *playback) bool {
 	alive := p.live[old.mixed()] == old && v.cur.CompareAndSwap(b, old)
 	p.mu.Unlock()
 	if !alive && b.mixed() == 0 {
-		v.over(b, nil)
+		v.over(b, nil, nil)
 	}
 	return alive
 }

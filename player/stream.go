@@ -1,9 +1,11 @@
 package player
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,6 +31,7 @@ type stream struct {
 	next   int64 // source frame that is decoded next
 	fed    int64 // source frames fed so far, over all loops, counted from the first one that is heard
 	label  string
+	way    manner
 	skip   int   // frames that the resampler still gives of what lies ahead of that
 	left   int   // turns of the loop still to take; -1 = for ever
 	looped *Loop // the loop that left counts for
@@ -41,6 +44,7 @@ type stream struct {
 	mu    sync.Mutex // guards what follows
 	marks []mark
 	err   error
+	odd   []string // the decoder's warnings
 }
 
 // A mark says which source frame stands at a frame of the ring's output. Between marks they run
@@ -49,6 +53,21 @@ type mark struct{ out, src int64 }
 
 // chunk is how many frames of the mixer one step aims at: short enough that no step is felt.
 const chunk = 2048
+
+// A manner is how a stream is treated beside its decoding.
+type manner struct {
+	effect  mixer.Effect
+	fadeOut int64 // source frames ahead of the end
+	length  int64 // source frames until that, over all loops; 0 = the sound's own end
+}
+
+func (a *asset) manner(o *Params) manner {
+	w := manner{effect: o.Effect, fadeOut: a.at(o.FadeOut)}
+	if w.fadeOut > 0 && o.Length > 0 {
+		w.length = int64(float64(min(o.Length, manyFrames)) * cmp.Or(o.Pitch, 1))
+	}
+	return w
+}
 
 func newStream(a *asset, effect mixer.Effect) (*stream, error) {
 	dec, err := decode.Open(a.src, a.src.size, nil)
@@ -79,7 +98,7 @@ func newStream(a *asset, effect mixer.Effect) (*stream, error) {
 
 // rewind makes the stream ready to be played from a source frame, with its first blocks decoded.
 // Nobody else may be at work on it.
-func (s *stream) rewind(frame int64, loop *Loop) error {
+func (s *stream) rewind(frame int64, loop *Loop, way manner) error {
 	roll := s.preroll(frame)
 	if frame != 0 || s.next != 0 {
 		if err := s.dec.Seek(int(frame - roll)); err != nil {
@@ -93,9 +112,11 @@ func (s *stream) rewind(frame int64, loop *Loop) error {
 	s.next, s.fed, s.looped, s.rest, s.over = frame-roll, -roll, nil, nil, false
 	s.skip = int(roll * int64(s.asset.p.Rate()) / int64(s.asset.info.Rate))
 	s.loop.Store(loop)
-	s.label = streamName(s.asset.name, frame, loop)
+	s.way = way
+	s.label = streamName(s.asset.name, frame, loop, way)
 	s.need, s.quit = make(chan struct{}, 1), make(chan struct{})
 	s.marks, s.err = append(s.marks[:0], mark{0, frame}), nil
+	s.odd = s.dec.Info().Warnings
 	s.fill(s.ring.size() / 4)
 	return s.failure()
 }
@@ -192,6 +213,7 @@ func (s *stream) step() {
 		want = min(want, loop.End-s.next)
 	}
 	n, err := s.read(s.in[:int(want)*s.ring.ch])
+	s.fadeOut(s.in[:n*s.ring.ch])
 	s.push(s.in[:n*s.ring.ch])
 	s.next += int64(n)
 	s.fed += int64(n)
@@ -211,6 +233,37 @@ func (s *stream) read(dst []float32) (frames int, err error) {
 		return s.dec.ReadFloat32(dst)
 	}
 	return s.dec.ReadStereo(dst)
+}
+
+// fadeOut scales frames that stand at next by what the voice's end asks for.
+func (s *stream) fadeOut(x []float32) {
+	fade := s.way.fadeOut
+	if fade == 0 {
+		return
+	}
+	left := s.ahead() // of the first frame on
+	if left-int64(len(x)/s.ring.ch) > fade {
+		return
+	}
+	for i := range x {
+		d := max(left-int64(i/s.ring.ch), 0)
+		if d < fade {
+			sin := math.Sin(math.Pi / 2 * float64(d) / float64(fade))
+			x[i] *= float32(sin * sin)
+		}
+	}
+}
+
+// ahead is how many source frames are to be heard from next on.
+func (s *stream) ahead() int64 {
+	left := int64(math.MaxInt64)
+	if s.turns() == nil {
+		left = int64(s.dec.Len()) - s.next
+	}
+	if s.way.length > 0 {
+		left = min(left, s.way.length-max(s.fed, 0))
+	}
+	return left
 }
 
 // turns is the loop to keep to, nil where there is none or no turn of it is left.
@@ -263,6 +316,9 @@ func (s *stream) end(err error) {
 	}
 	s.over = true
 	s.fail(err)
+	s.mu.Lock()
+	s.odd = s.dec.Info().Warnings
+	s.mu.Unlock()
 }
 
 // abort ends the stream from outside, where a step under way never comes back.

@@ -20,10 +20,11 @@ import (
 type Voice struct {
 	sound  *Sound
 	onEnd  func(v *Voice, err error)
-	effect mixer.Effect
+	manner manner
 	cur    atomic.Pointer[playback] // nil once it has ended
 	done   chan struct{}
-	err    error // set before done closes
+	err    error    // set before done closes
+	odd    []string // so are the warnings
 
 	mu       sync.Mutex // one command at a time; guards what follows
 	asset    *asset
@@ -57,7 +58,7 @@ func (s *Sound) Play(o Params) (*Voice, error) {
 
 func (s *Sound) play(o *Params) (*Voice, error) {
 	a := s.asset()
-	if o.Effect != nil && a.clip != nil { // effects sit in streams
+	if a.clip != nil && (o.Effect != nil || o.FadeOut > 0) { // both sit in streams
 		t, err := s.p.Load(s.name, Stream)
 		if err != nil {
 			return nil, err
@@ -73,7 +74,7 @@ func (s *Sound) play(o *Params) (*Voice, error) {
 		return nil, err
 	}
 	v := &Voice{
-		sound: s, asset: a, onEnd: o.OnEnd, effect: o.Effect, done: make(chan struct{}),
+		sound: s, asset: a, onEnd: o.OnEnd, manner: a.manner(o), done: make(chan struct{}),
 		paused: o.Paused, loop: loop, now: s.params(a, o),
 	}
 	return v, v.launch(o.Start, v.now)
@@ -89,7 +90,7 @@ func (v *Voice) launch(frame int64, m mixer.Params) error {
 		}
 		m.Loop, m.Start = a.scaledLoop(v.loop), min(a.scaled(frame), a.clip.pcm.Frames())
 	} else {
-		st, err := a.take(frame, v.loop, v.effect)
+		st, err := a.take(frame, v.loop, v.manner)
 		if err != nil {
 			return err
 		}
@@ -112,11 +113,11 @@ func (v *Voice) launch(frame int64, m mixer.Params) error {
 func (p *Player) ramp() int { return max(p.Rate()/200, 1) }
 
 // over ends the voice if b is what it plays.
-func (v *Voice) over(b *playback, err error) {
+func (v *Voice) over(b *playback, err error, odd []string) {
 	if !v.cur.CompareAndSwap(b, nil) {
 		return
 	}
-	v.err = err
+	v.err, v.odd = err, odd
 	close(v.done)
 	switch {
 	case v.onEnd == nil:
@@ -159,6 +160,16 @@ func (v *Voice) Err() error {
 	default:
 		return nil
 	}
+}
+
+// Warnings are what was wrong with the sound and was mended, one line each: all of it once the voice
+// has ended. See decode.Info.
+func (v *Voice) Warnings() []string {
+	if b := v.cur.Load(); b != nil {
+		return b.warnings()
+	}
+	<-v.done // what closes it is under way
+	return v.odd
 }
 
 // last is the voice's newest playback in the mixer, 0 where it has ended, for what is to follow it.

@@ -62,6 +62,9 @@ func runConsole(cmd *cobra.Command, args []string, f *consoleFlags) error {
 	if !slices.Contains(console.Themes, f.theme) {
 		return usagef("--theme %s: %s", f.theme, strings.Join(console.Themes, ", "))
 	}
+	if err := f.outputFlags.check(); err != nil {
+		return err
+	}
 	src, names, err := openSounds(args, &f.packFlags.Options)
 	if err != nil {
 		return err
@@ -91,6 +94,9 @@ func consoleLines(cmd *cobra.Command, src *sounds, names []string, keys *console
 	if file && isRaw(cmd) {
 		return usagef("console plays in real time: --output %s takes keys from a pipe only", f.output)
 	}
+	if err := src.spare(f.file(), names); err != nil {
+		return err
+	}
 	opt := f.options(cmd)
 	opt.Hold = true
 	p, err := player.Open(src, &opt)
@@ -105,11 +111,12 @@ func consoleLines(cmd *cobra.Command, src *sounds, names []string, keys *console
 	defer stop()
 	restore := rawTerminal(cmd)
 	defer restore()
+	kept := &keptWriter{w: textOut(cmd)}
 	err = console.Run(cmd.Context(), console.Config{
-		Player: p, Names: names, Map: keys, In: cmd.InOrStdin(), Out: textOut(cmd),
+		Player: p, Names: names, Map: keys, In: cmd.InOrStdin(), Out: kept,
 		Live: isRaw(cmd), Hold: file,
 	})
-	return errors.Join(err, p.Close())
+	return errors.Join(err, p.Close(), kept.fault())
 }
 
 // consoleScreen is the console that fills a terminal. Faults go to its screen, which standard error

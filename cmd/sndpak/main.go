@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
@@ -35,8 +36,13 @@ type streams struct {
 // run is the whole program: it runs the command that args name and returns the exit status.
 func run(ctx context.Context, args []string, std streams) int {
 	root := newRoot(std)
+	help := &keptWriter{w: std.out}
+	keepHelp(root, help)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = help.fault()
+	}
 	if err == nil {
 		return statusDone
 	}
@@ -51,6 +57,39 @@ func run(ctx context.Context, args []string, std streams) int {
 		told[line] = true
 	}
 	return status(err)
+}
+
+// A keptWriter keeps the first error of what is written without a look at it.
+type keptWriter struct {
+	w   io.Writer
+	mu  sync.Mutex // guards err
+	err error
+}
+
+func (k *keptWriter) Write(b []byte) (int, error) {
+	n, err := k.w.Write(b)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.err == nil {
+		k.err = err
+	}
+	return n, err
+}
+
+// fault is that error.
+func (k *keptWriter) fault() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.err
+}
+
+// keepHelp has help texts go to w: cobra takes a text that could not be written for one that was.
+func keepHelp(root *cobra.Command, w *keptWriter) {
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		cmd.SetOut(w)
+		help(cmd, args)
+	})
 }
 
 func newRoot(std streams) *cobra.Command {
@@ -76,7 +115,7 @@ plays any entry at once: WAV, FLAC, OGG Vorbis and MP3, found by their content.`
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		newCreate(), newAdd(), newRemove(), newCompact(), newList(), newInfo(), newExtract(),
-		newDecode(), newVerify(), newLint(), newDiff(), newPlot(), newPlay(), newConsole(), newVersion(),
+		newDecode(), newVerify(), newLint(), newDiff(), newPlot(), newPlay(), newRender(), newConsole(), newVersion(),
 	)
 	for _, c := range root.Commands() {
 		c.Args = usageArgs(c.Args)

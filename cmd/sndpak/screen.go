@@ -31,6 +31,7 @@ const (
 type screen struct {
 	src  *sounds
 	out  io.Writer
+	kept *keptWriter // what out is, but on a terminal
 	tick <-chan time.Time
 	keys <-chan key
 
@@ -40,7 +41,8 @@ type screen struct {
 }
 
 func newScreen(cmd *cobra.Command, src *sounds) *screen {
-	s := &screen{src: src, out: textOut(cmd)}
+	s := &screen{src: src, kept: &keptWriter{w: textOut(cmd)}}
+	s.out = s.kept
 	in, inOK := cmd.InOrStdin().(*os.File)
 	out, outOK := cmd.ErrOrStderr().(*os.File)
 	if !inOK || !outOK || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {
@@ -61,7 +63,11 @@ func newScreen(cmd *cobra.Command, src *sounds) *screen {
 // textOut is where a command that plays writes its lines: standard output, or standard error where
 // the sound itself goes there.
 func textOut(cmd *cobra.Command) io.Writer {
-	if f := cmd.Flags().Lookup("output"); f != nil && strings.HasPrefix(f.Value.String(), "wav") && strings.HasSuffix(f.Value.String(), ":-") {
+	f := cmd.Flags().Lookup("output")
+	if f == nil {
+		return cmd.OutOrStdout()
+	}
+	if to := f.Value.String(); to == "-" || strings.HasPrefix(to, "wav") && strings.HasSuffix(to, ":-") {
 		return cmd.ErrOrStderr()
 	}
 	return cmd.OutOrStdout()
@@ -131,6 +137,13 @@ func (s *screen) began(v *player.Voice) {
 	fmt.Fprintln(s.out, line)
 }
 
+// clear takes the line that moves away, for something else to be printed.
+func (s *screen) clear() {
+	if s.live {
+		fmt.Fprint(s.out, "\r\x1b[K")
+	}
+}
+
 // status draws the line that moves.
 func (s *screen) status(v *player.Voice, gain float64) {
 	if !s.live || v == nil {
@@ -141,8 +154,38 @@ func (s *screen) status(v *player.Voice, gain float64) {
 		state = "paused "
 	}
 	at := time.Duration(float64(v.Position()) / float64(v.Sound().Info().Rate) * float64(time.Second))
-	fmt.Fprintf(s.out, "\r\x1b[K%s %s / %s  %s  %+.0f dB  space <- -> + - n q", state,
-		clock(at), clock(v.Sound().Duration()), bar(at, v.Sound().Duration(), 20), gain)
+	times := fmt.Sprintf("%s %s / %s", state, clock(at), clock(v.Sound().Duration()))
+	fmt.Fprint(s.out, "\r\x1b[K"+statusLine(s.width(), times, at, v.Sound().Duration(), gain))
+}
+
+// width is how many columns the terminal has.
+func (s *screen) width() int {
+	if f, ok := s.out.(*os.File); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+			return w
+		}
+	}
+	return 80
+}
+
+// statusLine is what of the status fits into less than so many columns: a full line would wrap, and
+// could not be drawn over again. First the keys go, then the gain, then the bar gets shorter.
+func statusLine(width int, times string, at, total time.Duration, gain float64) string {
+	line := times
+	loud := fmt.Sprintf("  %+.0f dB", gain)
+	const keys = "  space <- -> + - n q"
+	room := width - 1 - len(times) - 2 // for the bar and what is behind it
+	cells := min(room-2, 20)
+	if cells >= 5 {
+		line += "  " + bar(at, total, cells)
+		room -= cells + 2
+	}
+	for _, part := range []string{loud, keys} {
+		if len(part) <= room {
+			line, room = line+part, room-len(part)
+		}
+	}
+	return line[:max(min(len(line), width-1), 0)]
 }
 
 // bar is a line of n cells filled as far as at is of total.

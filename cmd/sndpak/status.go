@@ -53,6 +53,9 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 type noEntryError struct{ pack, entry string }
 
 func (e noEntryError) Error() string {
+	if e.entry == "" {
+		return fmt.Sprintf("%s: an empty name is no entry", e.pack)
+	}
 	return fmt.Sprintf("%s: no entry %q (sndpak list %s shows them)", e.pack, e.entry, e.pack)
 }
 
