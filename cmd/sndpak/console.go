@@ -65,7 +65,7 @@ func runConsole(cmd *cobra.Command, args []string, f *consoleFlags) error {
 	if err := f.outputFlags.check(); err != nil {
 		return err
 	}
-	src, names, err := openSounds(args, &f.packFlags.Options)
+	src, names, err := openSounds(cmd.Context(), args, &f.packFlags.Options)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ an error (exit status 3). sndpak verify --deep counts both as damage.`,
 			if !ok {
 				return usagef("--bits %s: 16, 24 or 32f", bits)
 			}
-			src, names, err := openSounds(args, &pack.Options)
+			src, names, err := openSounds(cmd.Context(), args, &pack.Options)
 			if err != nil {
 				return err
 			}

@@ -24,6 +24,9 @@ func (f *editFlags) add(flags *pflag.FlagSet) {
 
 // edit runs do on a writer of the pack, with a progress line.
 func (f *editFlags) edit(cmd *cobra.Command, pack, verb string, do func(w *soundpack.Writer) error) error {
+	if isAddress(pack) {
+		return usagef("%s: a pack on a server can only be read", hideQuery(pack))
+	}
 	progress := newProgress(cmd, verb)
 	defer progress.done()
 	f.Progress, f.Facts = progress.update, soundFacts
@@ -140,12 +143,12 @@ func newDiff() *cobra.Command {
 		Example: "  sndpak diff v1/music.data v2/music.data",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			from, err := soundpack.Open(args[0], nil)
+			from, err := openPack(cmd.Context(), args[0], nil)
 			if err != nil {
 				return err
 			}
 			defer from.Close()
-			to, err := soundpack.Open(args[1], nil)
+			to, err := openPack(cmd.Context(), args[1], nil)
 			if err != nil {
 				return err
 			}

@@ -27,7 +27,7 @@ picture (PNG, JPEG, GIF, BMP, WebP) the size is told.`,
 		Example: "  sndpak info music.data\n  sndpak info music.data theme.ogg\n  sndpak info song.mp3 --json",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			src, names, err := openSounds(args, &pack.Options)
+			src, names, err := openSounds(cmd.Context(), args, &pack.Options)
 			if err != nil {
 				return err
 			}

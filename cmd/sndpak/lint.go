@@ -93,7 +93,7 @@ func runLint(cmd *cobra.Command, args []string, f *lintFlags) error {
 	if f.list {
 		return listRules(cmd.OutOrStdout(), config, f.asJSON)
 	}
-	p, err := soundpack.Open(args[0], &f.pack.Options)
+	p, err := openPack(cmd.Context(), args[0], &f.pack.Options)
 	if err != nil {
 		return err
 	}

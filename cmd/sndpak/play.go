@@ -199,7 +199,7 @@ func play(cmd *cobra.Command, args []string, f *playFlags, out *outputFlags, log
 	if err := errors.Join(f.check(cmd.Flags()), out.check()); err != nil {
 		return err
 	}
-	src, names, err := openSounds(args, &f.packFlags.Options)
+	src, names, err := openSounds(cmd.Context(), args, &f.packFlags.Options)
 	if err != nil {
 		return err
 	}

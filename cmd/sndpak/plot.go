@@ -111,7 +111,7 @@ func plot(cmd *cobra.Command, args []string, f *plotFlags) error {
 	if err != nil {
 		return err
 	}
-	src, names, err := openSounds(args, &f.packFlags.Options)
+	src, names, err := openSounds(cmd.Context(), args, &f.packFlags.Options)
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func render(cmd *cobra.Command, args []string, f *renderFlags) error {
 	if err := f.check(cmd); err != nil {
 		return err
 	}
-	src, names, err := openSounds(args, &f.packFlags.Options)
+	src, names, err := openSounds(cmd.Context(), args, &f.packFlags.Options)
 	if err != nil {
 		return err
 	}

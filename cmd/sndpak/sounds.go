@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,11 +31,11 @@ type sounds struct {
 
 // openSounds tells packs and folders from plain sound files in the arguments of a command: PACK...
 // ENTRY... or FILE.... It returns the names that are left to be opened.
-func openSounds(args []string, opt *soundpack.Options) (*sounds, []string, error) {
+func openSounds(ctx context.Context, args []string, opt *soundpack.Options) (*sounds, []string, error) {
 	s := &sounds{}
 	rest := args
 	for len(rest) > 0 {
-		mounted, err := s.mount(rest[0], opt)
+		mounted, err := s.mount(ctx, rest[0], opt)
 		if err == nil && !mounted {
 			break
 		}
@@ -48,7 +49,10 @@ func openSounds(args []string, opt *soundpack.Options) (*sounds, []string, error
 }
 
 // mount adds an argument as a layer; false is for one that is none, but an entry or a file.
-func (s *sounds) mount(arg string, opt *soundpack.Options) (bool, error) {
+func (s *sounds) mount(ctx context.Context, arg string, opt *soundpack.Options) (bool, error) {
+	if isAddress(arg) {
+		return true, s.mountRemote(ctx, arg, opt)
+	}
 	if info, err := os.Stat(arg); err == nil && info.IsDir() {
 		s.add(arg, os.DirFS(arg))
 		return true, nil
@@ -217,7 +221,7 @@ func (f *packFlags) add(flags *pflag.FlagSet) {
 
 // open opens the pack and tells its warnings.
 func (f *packFlags) open(cmd *cobra.Command, path string) (*soundpack.Pack, error) {
-	p, err := soundpack.Open(path, &f.Options)
+	p, err := openPack(cmd.Context(), path, &f.Options)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ The exit status is 3 where something is damaged; warnings alone leave it 0.`,
 		Example: "  sndpak verify music.data\n  sndpak verify music.data --deep --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := soundpack.Open(args[0], &pack.Options)
+			p, err := openPack(cmd.Context(), args[0], &pack.Options)
 			if err != nil {
 				return err
 			}
