@@ -19,7 +19,7 @@ type filter struct {
 }
 
 const (
-	stopband    = 106   // dB
+	stopband    = 101   // dB
 	passband    = 0.907 // of half the lower rate, where that is below 42 kHz: 10 kHz for 22,050
 	audible     = 20000 // Hz
 	fineRows    = 1024  // a filter as wide as the lower rate's period has so many, if interpolated
