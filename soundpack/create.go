@@ -34,6 +34,10 @@ type CreateOptions struct {
 	// name stays although no new one may be so, and a source that cannot be held is left out instead of
 	// refused. Each is told to Notice.
 	Salvage bool
+	// JSON is "minify" to take the white space out of JSON files, or, in the cfg layout, "table" to take
+	// the keys out of arrays of objects that share theirs, too (package jsontable). The manifest remembers,
+	// and readers see the minified JSON. Sources are opened twice then. "" leaves them as they are.
+	JSON string
 	// IDs takes a name of eight lower-case hex digits for the id itself, in the crc layout, and not for
 	// a path: so what a listing shows of a pack without names goes back in as it was.
 	IDs bool
@@ -118,6 +122,9 @@ func (c *creation) plan() (err error) {
 	}
 	c.leaveOut(lockPath(c.data))
 	if err := c.checkNames(); err != nil {
+		return err
+	}
+	if err := c.smaller(); err != nil {
 		return err
 	}
 	return c.checkSizes()

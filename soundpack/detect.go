@@ -50,6 +50,9 @@ func detect(open opener, path, index, name string) (find, error) {
 		}
 	}
 	beside, wrong := besides(open, path, index)
+	if index == "" {
+		beside = notOfOthers(open, path, beside)
+	}
 	var heads []find
 	if index == "" && size >= 0 {
 		heads = headings(data, size)
@@ -105,6 +108,27 @@ func besides(open opener, path, index string) (all []find, wrong error) {
 		}
 	}
 	return all, wrong
+}
+
+// notOfOthers leaves out the index of music.data where music.dat is opened, and the other way round: packs
+// of two layouts may lie side by side.
+func notOfOthers(open opener, path string, all []find) []find {
+	if len(all) < 2 {
+		return all
+	}
+	usual := map[string]string{"split": ".data", "crc": ".dat"}
+	var own []find
+	for _, f := range all {
+		data := strings.TrimSuffix(f.index, filepath.Ext(f.index)) + usual[f.layout.name()]
+		if filepath.Clean(data) != filepath.Clean(path) {
+			if other, err := open(data); err == nil {
+				other.Close()
+				continue
+			}
+		}
+		own = append(own, f)
+	}
+	return own
 }
 
 // headings are the layouts of one file whose arithmetic holds.

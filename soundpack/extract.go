@@ -59,7 +59,10 @@ func (p *Pack) Extract(ctx context.Context, dir string, names []string, opt *Ext
 	}
 	defer x.root.Close()
 	for _, i := range x.entries {
-		e := p.Entry(int(i))
+		e, ok := x.named[i]
+		if !ok {
+			e = p.Entry(int(i))
+		}
 		if err := x.one(e); err != nil {
 			x.fail(e, err)
 		}
@@ -76,7 +79,8 @@ type extraction struct {
 	ctx         context.Context
 	dir         string
 	root        *os.Root
-	entries     []int32 // ordinals
+	entries     []int32         // ordinals
+	named       map[int32]Entry // those asked for, by ordinal: a path may be known only from the asking
 	done, total int64
 	block       []byte
 	errs        []error
@@ -101,13 +105,13 @@ func (x *extraction) choose(names []string) {
 		}
 		return
 	}
-	taken := map[int]bool{}
+	x.named = map[int32]Entry{}
 	for _, name := range names {
 		e, ok := x.p.Lookup(name)
 		if !ok {
 			x.errs = append(x.errs, &fs.PathError{Op: "extract", Path: name, Err: missing{x.p.base}})
-		} else if !taken[e.Index] {
-			taken[e.Index] = true
+		} else if _, twice := x.named[int32(e.Index)]; !twice {
+			x.named[int32(e.Index)] = e
 			x.take(e)
 		}
 	}
@@ -174,7 +178,7 @@ func (x *extraction) ration() {
 // shares are the entries by their bytes, those first that take the least.
 func (x *extraction) shares() (all []share) {
 	order := slices.Clone(x.entries)
-	at := func(i int32) (off, size int64) { e := x.p.Entry(int(i)); return e.Offset, e.Size }
+	at := func(i int32) (off, size int64) { e := x.p.Entry(int(i)); return e.Offset, x.p.plainSize(e) }
 	slices.SortFunc(order, func(i, j int32) int {
 		a, n := at(i)
 		b, m := at(j)
@@ -273,6 +277,13 @@ func (x *extraction) place(temp, name string) error {
 func (x *extraction) copy(w io.Writer, e Entry) error {
 	if x.block == nil {
 		x.block = make([]byte, 256<<10)
+	}
+	if n := x.p.table(e.Index); n > 0 {
+		plain, err := x.p.plainTable(e, n)
+		if err == nil {
+			_, err = w.Write(plain)
+		}
+		return err
 	}
 	for off, end := e.Offset, e.Offset+e.Size; off < end; {
 		if err := x.ctx.Err(); err != nil {

@@ -1,6 +1,7 @@
 package soundpack
 
 import (
+	"bytes"
 	"io"
 	"io/fs"
 	"path"
@@ -33,6 +34,15 @@ func (p *Pack) openPinned(e Entry) (*File, error) {
 		return nil, err
 	}
 	f := &File{p: p, e: e}
+	if n := p.table(e.Index); n > 0 {
+		plain, err := p.plainTable(e, n)
+		if err != nil {
+			p.m.release()
+			return nil, err
+		}
+		f.io = *io.NewSectionReader(tableData{f, bytes.NewReader(plain)}, 0, n)
+		return f, nil
+	}
 	f.io = *io.NewSectionReader((*fileData)(f), e.Offset, e.Size)
 	return f, nil
 }
@@ -54,8 +64,9 @@ func (p *Pack) pin(e Entry) error {
 // Entry is what was opened.
 func (f *File) Entry() Entry { return f.e }
 
-// Size is the length of the entry in bytes.
-func (f *File) Size() int64 { return f.e.Size }
+// Size is the length in bytes of what is read. It is that of the entry, but for a JSON table, which is
+// read as the JSON that it was made of.
+func (f *File) Size() int64 { return f.io.Size() }
 
 // Read reads on from the position.
 func (f *File) Read(b []byte) (int, error) { return f.io.Read(b) }
@@ -122,5 +133,5 @@ func (i *fileInfo) String() string             { return fs.FormatFileInfo(i) }
 
 // info describes an entry; its Sys is the Entry.
 func (p *Pack) info(e Entry) *fileInfo {
-	return &fileInfo{name: path.Base(e.Name), size: e.Size, mode: 0o444, time: p.modTime, sys: e}
+	return &fileInfo{name: path.Base(e.Name), size: p.plainSize(e), mode: 0o444, time: p.modTime, sys: e}
 }

@@ -59,6 +59,13 @@ func (p *Pack) ReadFile(name string) ([]byte, error) {
 		return nil, p.pathError("read", name, e, err)
 	}
 	defer p.m.release()
+	if n := p.table(e.Index); n > 0 {
+		b, err := p.plainTable(e, n)
+		if err != nil {
+			err = p.pathError("read", name, e, err)
+		}
+		return b, err
+	}
 	if e.Size > math.MaxInt-1 {
 		return nil, p.pathError("read", name, e, ErrLimit)
 	}

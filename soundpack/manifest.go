@@ -20,6 +20,8 @@ package soundpack
 //	crc32c    CRC-32C (Castagnoli, RFC 3720) of the body, 8 hex digits
 //	sha256    SHA-256 (FIPS 180-4) of the body, 64 hex digits
 //	format … gain, seek     the Facts; seek is base64
+//	json      "table" where the body is a JSON table that is read as what it was made of (see tables.go)
+//	plain     the length of that in bytes
 //
 // Members that are not known are kept when the manifest is written anew. The index is what counts: a
 // line whose size or place is not the record's tells of other bytes, so another program has changed
@@ -77,15 +79,22 @@ type note struct {
 	hasCRC bool
 	sha256 string // the 32 bytes; "" if not known
 	facts  Facts
+	table  int64    // the length of the JSON that a JSON table stands for; 0: it is none
 	extra  []member // what is not understood, to be kept
 }
 
 // parseNote reads a line of a manifest.
 func parseNote(text string) (n note) {
+	table := false
 	for key, val := range members(text) {
-		if !n.take(key, val) {
+		if key == "json" && val == `"table"` {
+			table = true
+		} else if !n.take(key, val) {
 			n.extra = append(n.extra, member{key, val})
 		}
+	}
+	if !table {
+		n.table = 0
 	}
 	return n
 }
@@ -120,6 +129,8 @@ func (n *note) take(key, val string) (ok bool) {
 		return number(val, &f.Delay)
 	case "padding":
 		return number(val, &f.Padding)
+	case "plain":
+		return number(val, &n.table)
 	case "loop":
 		return loop(val, &f.Loop)
 	case "gain":
@@ -190,7 +201,7 @@ func (n *note) changed() {
 // noteKey tells whether a member has a meaning in this version.
 func noteKey(key string) bool {
 	switch key {
-	case "name", "crc32c", "sha256", "format", "encoding", "frames", "rate", "channels", "delay", "padding", "loop", "gain", "seek":
+	case "name", "crc32c", "sha256", "format", "encoding", "frames", "rate", "channels", "delay", "padding", "loop", "gain", "seek", "json", "plain":
 		return true
 	}
 	return false
@@ -207,6 +218,9 @@ func (n *note) append(b []byte, r record, off int64) []byte {
 	}
 	b = appendText(b, "sha256", hex.EncodeToString([]byte(n.sha256)))
 	b = n.facts.append(b)
+	if n.table > 0 {
+		b = fmt.Appendf(b, `,"json":"table","plain":%d`, n.table)
+	}
 	for _, m := range n.extra {
 		b = m.append(b)
 	}

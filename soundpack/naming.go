@@ -139,8 +139,8 @@ func (n *naming) record(i int, s Source) (raw, full string) {
 		}
 		return raw, name
 	}
-	if n.layout.check(name) == nil || n.salvage && n.layout.bears(name) {
-		return name, ""
+	if n.layout.check(name) == nil || n.check(i, name) != nil || n.asWas(s) {
+		return name, "" // the second is one that take has let pass
 	}
 	for i := 0; ; i++ {
 		raw = n.layout.short(name, i)
@@ -152,6 +152,11 @@ func (n *naming) record(i int, s Source) (raw, full string) {
 			return raw, name
 		}
 	}
+}
+
+// asWas tells whether a name comes out of an index of the same layout that has no manifest beside it.
+func (n *naming) asWas(s Source) bool {
+	return n.salvage && s.from != nil && !s.from.noted && s.from.layout == n.layout && n.layout.bears(s.Name)
 }
 
 // fullName tells whether a manifest can hold a name.

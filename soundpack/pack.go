@@ -1,6 +1,7 @@
 package soundpack
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -436,6 +437,17 @@ func (p *Pack) Section(e Entry) (*io.SectionReader, error) {
 	}
 	if err := p.bounds(e); err != nil {
 		return nil, p.at("open", e, e.Offset, err)
+	}
+	if n := p.table(e.Index); n > 0 {
+		if !p.m.acquire() {
+			return nil, p.at("open", e, e.Offset, ErrClosed)
+		}
+		defer p.m.release()
+		plain, err := p.plainTable(e, n)
+		if err != nil {
+			return nil, p.at("open", e, e.Offset, err)
+		}
+		return io.NewSectionReader(bytes.NewReader(plain), 0, n), nil
 	}
 	return io.NewSectionReader(reader{p, e}, e.Offset, e.Size), nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 
 	"github.com/sndpak/sndpak/player/decode"
 	"github.com/sndpak/sndpak/soundpack"
@@ -21,13 +20,20 @@ func newCreate() *cobra.Command {
 		Long: `Write a new pack of files and folders. A folder is walked, its files sorted by name, so
 that the same folder gives the same pack. Names that differ by case alone are refused.
 
+--layout chooses how the pack is laid out:
+  split   music.data and music.inx: names of 19 bytes, found in any case (the default)
+  crc     pack.dat and pack.index: hashes of paths, which must be asked for exactly
+  cfg     one file with a table of names (Latin-1), for many small files
+  pck     one file with a numbered table
+
 One more entry, .sndpak, holds what the layout has no room for: names of more than 19
 bytes and folders (the index then has a short alias), checksums, and what the sounds
 are. --plain writes none, and refuses names that do not fit, all in one message. What
 operating systems leave in folders (Thumbs.db, .DS_Store, desktop.ini, ._*) is skipped
 and told.`,
 		Example: `  sndpak create music.data sounds/
-  sndpak create music.data -C sounds jaguar.wav theme.ogg --force`,
+  sndpak create music.data -C sounds jaguar.wav theme.ogg --force
+  sndpak create pack.dat --layout crc -C assets sfx/hit.wav`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opt.Notice = func(path, text string) { warn(cmd, fmt.Errorf("%s: %s", path, text)) }
@@ -36,7 +42,8 @@ and told.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&opt.Index, "index", "", "the pack's index `FILE` (default: beside the data)")
-	flags.StringVar(&opt.Layout, "layout", "", "the pack's layout: split (default)")
+	addLayout(flags, &opt.Layout, "the pack's layout (default split)")
+	addJSON(flags, &opt.JSON)
 	flags.BoolVar(&opt.Force, "force", false, "replace a pack that is there")
 	flags.BoolVar(&opt.Plain, "plain", false, "write nothing but the files' own entries: no long names, folders or checksums")
 	flags.BoolVar(&opt.SHA256, "sha256", false, "keep the SHA-256 of each entry too")
@@ -45,7 +52,7 @@ and told.`,
 }
 
 func create(cmd *cobra.Command, pack string, files []string, dir string, opt *soundpack.CreateOptions) error {
-	sources, err := sourcesIn(dir, files, opt.Notice)
+	sources, err := sourcesIn(dir, files, opt.Layout == "crc", opt.Notice)
 	if err != nil {
 		return err
 	}
@@ -84,13 +91,23 @@ func soundFacts(r io.ReaderAt, size int64) (f soundpack.Facts, err error) {
 	return f, nil
 }
 
-// sourcesIn are the files and folders, taken from dir where they are not absolute.
-func sourcesIn(dir string, files []string, notice func(path, text string)) ([]soundpack.Source, error) {
-	paths := slices.Clone(files)
-	for i, f := range paths {
+// sourcesIn are the files and folders, taken from dir where they are not absolute. A file is called by the
+// last element of its path, unless asGiven, which the crc layout goes by, or where the path leads out of
+// dir.
+func sourcesIn(dir string, files []string, asGiven bool, notice func(path, text string)) (all []soundpack.Source, err error) {
+	for _, f := range files {
+		path := f
 		if dir != "" && !filepath.IsAbs(f) {
-			paths[i] = filepath.Join(dir, f)
+			path = filepath.Join(dir, f)
 		}
+		some, err := soundpack.Sources([]string{path}, notice)
+		if err != nil {
+			return nil, err
+		}
+		if len(some) == 1 && some[0].Path == path && asGiven && filepath.IsLocal(f) {
+			some[0].Name = filepath.ToSlash(filepath.Clean(f))
+		}
+		all = append(all, some...)
 	}
-	return soundpack.Sources(paths, notice)
+	return all, nil
 }

@@ -17,7 +17,7 @@ type editFlags struct {
 
 func (f *editFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Index, "index", "", "the pack's index `FILE` (default: beside the data)")
-	flags.StringVar(&f.Layout, "layout", "", "the pack's layout: split (default: found from the files)")
+	addLayout(flags, &f.Layout, "the pack's layout (default: found from the files)")
 	flags.BoolVar(&f.Plain, "plain", false, "make no manifest where there is none, and refuse names that do not fit")
 	flags.BoolVar(&f.Wait, "wait", false, "wait for another writer to finish")
 }
@@ -54,7 +54,7 @@ their place. Bytes that the pack has already are kept once.`,
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.edit(cmd, args[0], "adding", func(w *soundpack.Writer) error {
-				sources, err := sourcesIn(dir, args[1:], f.Notice)
+				sources, err := sourcesIn(dir, args[1:], w.Layout() == "crc", f.Notice)
 				if err != nil {
 					return err
 				}

@@ -20,9 +20,10 @@ var arrows = map[string][]string{
 	"cmd/sndpak/internal/picture":         {"cmd/sndpak/internal/waveform", "player/decode"},
 	"cmd/sndpak/internal/termimage":       {},
 	"cmd/sndpak/internal/waveform":        {"player/decode", "player/mixer"},
-	"soundpack":                           {"soundpack/internal/storage"},
+	"soundpack":                           {"soundpack/internal/storage", "soundpack/jsontable"},
 	"soundpack/content":                   {},
 	"soundpack/internal/storage":          {},
+	"soundpack/jsontable":                 {},
 	"soundpack/internal/storage/crashsim": {"soundpack/internal/storage"}, // for tests alone: a file layer that fails and crashes
 	"player":                              {"player/decode", "player/mixer", "player/output", "soundpack/content"},
 	"player/decode":                       {"player/decode/mp3"},

@@ -178,7 +178,7 @@ func look(p *soundpack.Pack, e soundpack.Entry) listed {
 		l.Error = err.Error()
 		return l
 	}
-	s, err := decode.Open(r, e.Size, nil)
+	s, err := decode.Open(r, r.Size(), nil)
 	if err != nil {
 		l.Error = err.Error()
 		return l

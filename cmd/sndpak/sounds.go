@@ -216,7 +216,8 @@ type packFlags struct{ soundpack.Options }
 
 func (f *packFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Index, "index", "", "the pack's index `FILE` (default: beside the data, music.data has music.inx)")
-	flags.StringVar(&f.Layout, "layout", "", "the pack's layout: split (default: found from the files)")
+	addLayout(flags, &f.Layout, "the pack's layout (default: found from the files)")
+	flags.Var(&namesFile{to: &f.Names}, "names", "a `FILE` of paths, one a line, that gives a crc pack its names back")
 }
 
 // open opens the pack and tells its warnings.
