@@ -39,6 +39,16 @@ func (p *progress) update(done, total int64) {
 		bytesText(int64(float64(done)/spent.Seconds())), left.Round(time.Second))
 }
 
+// step shows done of total steps of what, likewise.
+func (p *progress) step(what string, done, total int64) {
+	now := time.Now()
+	if p.out == nil || now.Sub(p.begun) < time.Second/2 || now.Sub(p.shown) < time.Second/10 {
+		return
+	}
+	p.shown = now
+	fmt.Fprintf(p.out, "\r\x1b[K%s: %s, %d %%", p.verb, what, 100*done/max(total, 1))
+}
+
 // done takes the line away.
 func (p *progress) done() {
 	if p.out != nil && !p.shown.IsZero() {

@@ -20,6 +20,7 @@ type null struct {
 
 	mu     sync.Mutex // guards what follows
 	pulled int64      // frames taken from fill
+	gaps   int64      // wake-ups that came too late for what was held
 	base   int64      // frames heard at origin
 	origin time.Time  // when time last began to run; zero while it stands still
 	begun  bool       // Start was called
@@ -66,6 +67,13 @@ func (d *null) Delay() time.Duration {
 	return timeOf(max(d.pulled-d.heard(time.Now()), 0), d.rate)
 }
 
+// Underruns counts the gaps that would have been heard because frames came too late.
+func (d *null) Underruns() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.gaps
+}
+
 // set lets time run or stand still. The caller holds mu.
 func (d *null) set(begun, paused bool) {
 	now := time.Now()
@@ -92,6 +100,9 @@ func (d *null) room() int64 {
 		return 0
 	}
 	now := time.Now()
+	if d.pulled > 0 && d.heard(now) > d.pulled {
+		d.gaps++
+	}
 	if late := d.heard(now) - d.pulled; late > framesIn(catchUp, d.rate) {
 		d.base, d.origin = d.pulled, now
 	}
