@@ -14,9 +14,10 @@ const module = "github.com/sndpak/sndpak/"
 // stands behind it and nothing else. The command is where everything is put together, so it may
 // reach whatever its own arrows lead to.
 var arrows = map[string][]string{
-	"cmd/sndpak":                          {"player/tick", "cmd/sndpak/internal/console", "cmd/sndpak/internal/lint", "cmd/sndpak/internal/picture", "cmd/sndpak/internal/termimage", "cmd/sndpak/internal/waveform", "player", "player/decode", "player/output", "player/mixer", "soundpack", "soundpack/content"},
+	"cmd/sndpak":                          {"player/tick", "cmd/sndpak/internal/console", "cmd/sndpak/internal/lint", "cmd/sndpak/internal/page", "cmd/sndpak/internal/picture", "cmd/sndpak/internal/termimage", "cmd/sndpak/internal/waveform", "player", "player/decode", "player/output", "player/mixer", "soundpack", "soundpack/content"},
 	"cmd/sndpak/internal/console":         {"cmd/sndpak/internal/waveform", "player", "player/tick"},
 	"cmd/sndpak/internal/lint":            {},
+	"cmd/sndpak/internal/page":            {"cmd/sndpak/internal/picture", "cmd/sndpak/internal/waveform", "player", "player/decode", "soundpack"},
 	"cmd/sndpak/internal/picture":         {"cmd/sndpak/internal/waveform", "player/decode"},
 	"cmd/sndpak/internal/termimage":       {},
 	"cmd/sndpak/internal/waveform":        {"player/decode", "player/mixer"},

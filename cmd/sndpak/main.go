@@ -115,7 +115,8 @@ plays any entry at once: WAV, FLAC, OGG Vorbis and MP3, found by their content.`
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		newCreate(), newAdd(), newRemove(), newCompact(), newList(), newInfo(), newExtract(),
-		newDecode(), newVerify(), newConvert(), newLint(), newDiff(), newPlot(), newPlay(), newRender(), newStress(), newConsole(), newVersion(),
+		newDecode(), newVerify(), newConvert(), newLint(), newDiff(), newPlot(), newPlay(), newRender(), newStress(), newConsole(),
+		newServe(), newVersion(),
 	)
 	for _, c := range root.Commands() {
 		c.Args = usageArgs(c.Args)
