@@ -1,7 +1,5 @@
 package decode
 
-import "strings"
-
 // magic is what a file of a format starts with at offset at.
 type magic struct {
 	at    int
@@ -66,7 +64,7 @@ var riffNames = map[string]string{
 // knownName is the name of the format that head is known to be of, "" for none.
 func knownName(head []byte) string {
 	for _, k := range names {
-		if len(head) >= k.at && strings.HasPrefix(string(head[k.at:]), k.magic) {
+		if end := k.at + len(k.magic); len(head) >= end && string(head[k.at:end]) == k.magic {
 			return formName(k.name, head)
 		}
 	}

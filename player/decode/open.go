@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 )
 
 // sniffLen is how much of the start is looked at: to the farthest magic number of names.
@@ -138,9 +139,15 @@ func openUnknown(src source, head []byte, tagged bool) (c codec, note string, er
 	return c, fmt.Sprintf("%d bytes before the Ogg stream are left out", at), err
 }
 
+// oggBlocks are what findOgg reads into: packing thousands of files that are none would make as much
+// rubbish as sounds.
+var oggBlocks = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
+
 // findOgg looks for the first page of an Ogg stream in the first 64 KiB; -1 is none.
 func findOgg(src source) (int64, error) {
-	b := make([]byte, min(src.size, 64<<10))
+	block := oggBlocks.Get().(*[]byte)
+	defer oggBlocks.Put(block)
+	b := (*block)[:min(src.size, int64(len(*block)))]
 	n, err := src.readUpTo(b, 0)
 	return int64(bytes.Index(b[:n], []byte("OggS\x00\x02"))), err
 }
