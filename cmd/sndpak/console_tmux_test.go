@@ -223,19 +223,3 @@ func TestConsoleLinesOnATerminal(t *testing.T) {
 	term.keys("q")
 	term.see("status 0")
 }
-
-// copyPack is a copy of the project's pack that the test may change.
-func copyPack(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	for _, ext := range []string{".data", ".inx"} {
-		b, err := os.ReadFile("../../testdata/music" + ext)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "music"+ext), b, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return filepath.Join(dir, "music.data")
-}

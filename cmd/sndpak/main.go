@@ -112,12 +112,12 @@ plays any entry at once: WAV, FLAC, OGG Vorbis and MP3, found by their content.`
 	root.SetOut(std.out)
 	root.SetErr(std.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		newCreate(), newAdd(), newRemove(), newCompact(), newList(), newInfo(), newExtract(),
 		newDecode(), newVerify(), newConvert(), newLint(), newDiff(), newPlot(), newPlay(), newRender(), newStress(), newConsole(),
-		newServe(), newVersion(),
+		newServe(), newDoctor(), newMan(), newVersion(),
 	)
+	addCompletion(root)
 	for _, c := range root.Commands() {
 		c.Args = usageArgs(c.Args)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,30 +14,70 @@ import (
 // progress shows how far a long piece of work is, on one line of a terminal; elsewhere nothing.
 type progress struct {
 	out   io.Writer // nil where nothing is shown
+	width int       // of the terminal
 	verb  string
+	now   func() time.Time
+
+	mu    sync.Mutex // guards what follows
 	begun time.Time
 	shown time.Time
 }
 
+// quietFor is how long work goes on before it is worth a line, and redrawEvery how often that moves.
+const (
+	quietFor    = time.Second / 2
+	redrawEvery = time.Second / 10
+)
+
 func newProgress(cmd *cobra.Command, verb string) *progress {
-	p := &progress{verb: verb, begun: time.Now()}
+	p := &progress{verb: verb, now: time.Now, begun: time.Now(), width: 80}
 	if f, ok := cmd.ErrOrStderr().(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.out = f
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+			p.width = w
+		}
 	}
 	return p
 }
 
-// update shows done of total bytes, ten times a second, once the work has taken half a second.
+// live reports whether anything is shown.
+func (p *progress) live() bool { return p.out != nil }
+
+// update shows done of total bytes.
 func (p *progress) update(done, total int64) {
-	now := time.Now()
+	p.show(done, total, func(n int64) string { return bytesText(n) }, func(perSecond float64) string {
+		return bytesText(int64(perSecond)) + "/s"
+	})
+}
+
+// sound returns what shows done of total frames of a rate, as time and as times of real time.
+func (p *progress) sound(rate int) func(done, total int64) {
+	at := func(n int64) string { return clock(frameTime(n, rate)) }
+	speed := func(perSecond float64) string { return fmt.Sprintf("%.0fx", perSecond/float64(rate)) }
+	return func(done, total int64) { p.show(done, total, at, speed) }
+}
+
+// show draws the line, ten times a second, once the work has taken half a second. It is cut to the
+// terminal, for a line that wraps could not be taken back.
+func (p *progress) show(done, total int64, amount func(int64) string, rate func(float64) string) {
+	if p.out == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now()
 	spent := now.Sub(p.begun)
-	if p.out == nil || spent < time.Second/2 || now.Sub(p.shown) < time.Second/10 {
+	if spent < quietFor || now.Sub(p.shown) < redrawEvery {
 		return
 	}
 	p.shown = now
-	left := time.Duration(float64(spent) * float64(total-done) / float64(max(done, 1)))
-	fmt.Fprintf(p.out, "\r\x1b[K%s %s of %s, %s/s, %s left", p.verb, bytesText(done), bytesText(total),
-		bytesText(int64(float64(done)/spent.Seconds())), left.Round(time.Second))
+	perSecond := float64(done) / spent.Seconds()
+	line := fmt.Sprintf("%s %s of %s, %s", p.verb, amount(done), amount(total), rate(perSecond))
+	if done > 0 && total >= done {
+		left := time.Duration(float64(total-done) / perSecond * float64(time.Second))
+		line += ", " + left.Round(time.Second).String() + " left"
+	}
+	fmt.Fprintf(p.out, "\r\x1b[K%.*s", max(p.width-1, 0), line)
 }
 
 // step shows done of total steps of what, likewise.
@@ -51,6 +92,8 @@ func (p *progress) step(what string, done, total int64) {
 
 // done takes the line away.
 func (p *progress) done() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.out != nil && !p.shown.IsZero() {
 		fmt.Fprint(p.out, "\r\x1b[K")
 	}

@@ -21,8 +21,14 @@ func newVersion() *cobra.Command {
 	}
 }
 
-// programVersion is the version of the module that this was built from.
+// version is what a release was built as; its build sets it.
+var version string
+
+// programVersion is that, else the version of the module that this was built from.
 func programVersion() string {
+	if version != "" {
+		return version
+	}
 	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
 		return b.Main.Version
 	}

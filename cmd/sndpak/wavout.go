@@ -33,6 +33,13 @@ func copyFrames(cmd *cobra.Command, out *output.WAVFile, s openSound, channels i
 	if channels == 1 {
 		read = s.ReadFloat32
 	}
+	progress := newProgress(cmd, "decoding")
+	defer progress.done()
+	show := progress.sound(s.Info().Rate)
+	total, done := int64(0), int64(0)
+	if progress.live() {
+		total = int64(s.Len()) // looks through some files: it is not for nothing
+	}
 	for block := make([]float32, 8192); ; {
 		n, err := read(block)
 		switch {
@@ -46,5 +53,7 @@ func copyFrames(cmd *cobra.Command, out *output.WAVFile, s openSound, channels i
 		if err := out.Write(block[:n*channels]); err != nil {
 			return err
 		}
+		done += int64(n)
+		show(done, total)
 	}
 }
