@@ -157,6 +157,32 @@ func TestLimiterLookAhead(t *testing.T) {
 	}
 }
 
+// Whoever mixes until the mixer is idle has all of the sound, what the limiter held back included, of a
+// quiet sound as of one that it works on.
+func TestLimiterGivesItsTail(t *testing.T) {
+	for _, gain := range []float64{0, 20} {
+		for _, size := range []int{1, 64, 1000} {
+			r := newRig(t, Config{Limiter: true})
+			p := noise16(1, 2, 3000)
+			for i := len(p.S16) - 20; i < len(p.S16); i++ {
+				p.S16[i] = 32767 // its end is its loudest
+			}
+			r.play(p, Params{Gain: gain})
+			var x []float32
+			for idle := false; !idle && len(x) < 2*10000; _, idle = r.Idle() {
+				x = append(x, r.mix(size)...)
+			}
+			last, idle := r.Idle()
+			if !idle || last < 3000 || int64(len(x)/2) < last || int64(len(x)/2) > last+int64(size) {
+				t.Errorf("gain %v, blocks of %d: idle %v behind frame %d, %d frames given", gain, size, idle, last, len(x)/2)
+			}
+			if end := x[2*(last-10)]; end < 0.5 {
+				t.Errorf("gain %v, blocks of %d: ten frames before the end it is %v", gain, size, end)
+			}
+		}
+	}
+}
+
 // At rates too low to look ahead samples are held all the same.
 func TestLimiterLowRate(t *testing.T) {
 	r := newRig(t, Config{Rate: 10, Limiter: true})
