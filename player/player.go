@@ -14,6 +14,19 @@
 // goroutine; none of them is called by the mixing path, and none of them stops it. Frames are
 // counted at the sound's own rate, times of the player itself at the device's.
 //
+// Voices look after themselves. They play in a tree of buses ([Player.NewBus]) with gain, mute, pause,
+// solo, fades, ducking, effects and meters; a [Limit] of a sound, a bus or all says who makes room, and
+// no transition clicks. Play, stop, seek and fade happen with the next block or at an exact frame
+// ([Params].At, [Voice.StopAt]), and one sound follows another without a gap ([Params].After). A limiter
+// keeps the mix below full scale. Clips lie within a budget of bytes ([Options].Budget), and
+// [Player.Preload] decodes them ahead.
+//
+// The same calls at the same frames give the same bits ([Options].InStep). What a player is told can be
+// recorded and played back ([Replay]), for tests of a game's sound. [Player.Stats] tells how it fares.
+//
+// Elsewhere than through a device a Player is heard as a beep.Streamer, or through the readers
+// [Player.Float32] and [Player.Int16], as Ebitengine and oto take them.
+//
 // Left out: this package knows nothing of pack layouts (any fs.FS will do) and of file names (the
 // content tells the format).
 package player

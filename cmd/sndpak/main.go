@@ -115,7 +115,7 @@ plays any entry at once: WAV, FLAC, OGG Vorbis and MP3, found by their content.`
 	root.AddCommand(
 		newCreate(), newAdd(), newRemove(), newCompact(), newList(), newInfo(), newExtract(),
 		newDecode(), newVerify(), newConvert(), newLint(), newDiff(), newPlot(), newPlay(), newRender(), newStress(), newConsole(),
-		newServe(), newDoctor(), newMan(), newVersion(),
+		newServe(), newDoctor(), newMan(), newVersion(), newLibrary(),
 	)
 	addCompletion(root)
 	for _, c := range root.Commands() {
