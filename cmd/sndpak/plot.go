@@ -168,10 +168,8 @@ func measure(ctx context.Context, src *sounds, name string, kinds []picture.Kind
 	}
 	in := s.Info()
 	d.Title, d.Detail = oneLine(name), describe(in.Format, in.Encoding, in.Rate, in.Channels)
-	if pack, e, ok := src.lookup(name); ok && pack != nil {
-		if facts, ok := pack.Facts(e); ok && facts.Loop[1] > facts.Loop[0] {
-			d.Loops = []decode.Loop{{Start: facts.Loop[0], End: facts.Loop[1]}}
-		}
+	if start, end, ok := src.keptLoop(name); ok {
+		d.Loops = []decode.Loop{{Start: start, End: end}}
 	}
 	return d, nil
 }

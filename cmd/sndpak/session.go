@@ -107,6 +107,9 @@ func (s *session) begin(name string) (*player.Voice, error) {
 	if err != nil {
 		return nil, err
 	}
+	if start, end, ok := s.src.keptLoop(name); ok && o.Loop != nil {
+		o.Loop.Start, o.Loop.End = start, end
+	}
 	o.OnEnd = s.ended
 	if n := len(s.playing); n > 0 && !s.flags.together {
 		o.After = s.playing[n-1]

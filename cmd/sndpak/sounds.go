@@ -186,6 +186,17 @@ func (s *sounds) remount(label string, p *soundpack.Pack) {
 	s.Mount(label, p)
 }
 
+// keptLoop are the loop points that a pack keeps of an entry. They count before those in the sound
+// itself, from which they were taken unless somebody has moved them.
+func (s *sounds) keptLoop(name string) (start, end int64, ok bool) {
+	p, e, ok := s.lookup(name)
+	if !ok || p == nil {
+		return 0, 0, false
+	}
+	f, ok := p.Facts(e)
+	return f.Loop[0], f.Loop[1], ok && f.Loop[0] >= 0 && f.Loop[0] < f.Loop[1] && f.Loop[1] <= f.Frames
+}
+
 // title is how messages name an entry.
 func (s *sounds) title(name string) string {
 	if label, err := s.Which(name); s.label != "" && err == nil {
