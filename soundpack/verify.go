@@ -158,12 +158,33 @@ func (v *verifier) pack() {
 			v.whole(b.level, b.kind, r.off, "%s", b.text)
 		}
 		v.beyond = r.off+r.size > v.DataSize
+		if odd := v.p.index.odd(v.p.index.len()); odd != "" {
+			v.whole(slog.LevelInfo, "record", r.off, "%s: %s", manifestName, odd)
+		}
+	} else {
+		v.misnamed()
 	}
 	if v.p.m.acquire() {
 		if v.p.m.short() {
 			v.whole(slog.LevelError, "changed", 0, "the data was cut short since the pack was opened")
 		}
 		v.p.m.release()
+	}
+}
+
+// misnamed looks whether the last entry is a manifest that has lost its name, and with that all use.
+func (v *verifier) misnamed() {
+	if v.p.Len() == 0 {
+		return
+	}
+	e := v.p.Entry(v.p.Len() - 1)
+	if e.Size < int64(len(manifestStart)) || v.p.pin(e) != nil {
+		return
+	}
+	defer v.p.m.release()
+	head := make([]byte, len(manifestStart))
+	if n, _ := v.p.m.pread(head, e.Offset); string(head[:n]) == manifestStart {
+		v.entry(e, slog.LevelWarn, "manifest", "a manifest, but not called %s: its checksums and names count for nothing", manifestName)
 	}
 }
 

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/sndpak/sndpak/soundpack"
@@ -111,27 +113,75 @@ func (e missingEntry) Unwrap() error { return e.error }
 
 func newCompact() *cobra.Command {
 	var f editFlags
+	var out string
 	cmd := &cobra.Command{
 		Use:   "compact PACK",
 		Short: "Give the space of removed entries back",
 		Long: `Move the entries together, so that the data holds nothing else. A game that plays from
 the pack plays on, and a crash at any moment leaves a whole pack. It needs free space of
-about three times the entries while it runs.`,
-		Example: "  sndpak compact music.data",
+about three times the entries while it runs.
+
+Where there is no such room, --out DIR writes the compact pack into another folder, under
+the same name, and leaves this one as it is.`,
+		Example: "  sndpak compact music.data\n  sndpak compact music.data --out /mnt/other",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if out != "" {
+				return compactTo(cmd, args[0], out, &f)
+			}
 			return f.edit(cmd, args[0], "compacting", func(w *soundpack.Writer) error {
 				before := w.DataSize()
 				if err := w.Compact(cmd.Context()); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %s less\n", args[0], bytesText(w.DataSize()), bytesText(before-w.DataSize()))
-				return err
+				return tellSize(cmd, args[0], w.DataSize(), before)
 			})
 		},
 	}
 	f.add(cmd.Flags())
+	cmd.Flags().StringVar(&out, "out", "", "write the compact pack into this `DIR`, and leave the old one")
 	return cmd
+}
+
+func tellSize(cmd *cobra.Command, pack string, size, before int64) error {
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %s less\n", pack, bytesText(size), bytesText(before-size))
+	return err
+}
+
+// compactTo writes a pack of the same entries elsewhere.
+func compactTo(cmd *cobra.Command, pack, dir string, f *editFlags) error {
+	p, err := soundpack.Open(pack, &soundpack.Options{Index: f.Index, Layout: f.Layout})
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	notice := func(path, text string) { warn(cmd, fmt.Errorf("%s: %s", path, text)) }
+	sources, err := soundpack.SourcesFS(p, notice)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	m, noted := p.Lookup(".sndpak")
+	progress := newProgress(cmd, "compacting")
+	opt := &soundpack.CreateOptions{
+		Layout: p.Layout(), Plain: !noted || m.Index < p.Len(), Salvage: true, IDs: true, Notice: notice, Progress: progress.update,
+	}
+	if p.IndexPath() != p.Path() {
+		opt.Index = filepath.Join(dir, filepath.Base(p.IndexPath()))
+	}
+	path := filepath.Join(dir, filepath.Base(p.Path()))
+	err = soundpack.Create(cmd.Context(), path, sources, opt)
+	progress.done()
+	if err = durable(cmd, err); err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return tellSize(cmd, path, info.Size(), p.DataSize())
 }
 
 func newDiff() *cobra.Command {
