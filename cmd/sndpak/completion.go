@@ -17,7 +17,7 @@ func addCompletion(root *cobra.Command) {
 		switch cmd.Name() {
 		case "info", "decode", "extract", "remove", "plot":
 			cmd.ValidArgsFunction = completeEntries(1)
-		case "play", "console", "render":
+		case "play", "console", "render", "stress":
 			cmd.ValidArgsFunction = completeEntries(many)
 		case "version", "doctor":
 			cmd.ValidArgsFunction = cobra.NoFileCompletions

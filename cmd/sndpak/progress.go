@@ -57,7 +57,7 @@ func (p *progress) sound(rate int) func(done, total int64) {
 	return func(done, total int64) { p.show(done, total, at, speed) }
 }
 
-// show draws the line, ten times a second, once the work has taken half a second. It is cut to the
+// show draws the line, total being 0 where nobody knows it, ten times a second, once the work has taken half a second. It is cut to the
 // terminal, for a line that wraps could not be taken back.
 func (p *progress) show(done, total int64, amount func(int64) string, rate func(float64) string) {
 	if p.out == nil {
@@ -73,6 +73,9 @@ func (p *progress) show(done, total int64, amount func(int64) string, rate func(
 	p.shown = now
 	perSecond := float64(done) / spent.Seconds()
 	line := fmt.Sprintf("%s %s of %s, %s", p.verb, amount(done), amount(total), rate(perSecond))
+	if total <= 0 {
+		line = fmt.Sprintf("%s %s, %s", p.verb, amount(done), rate(perSecond))
+	}
 	if done > 0 && total >= done {
 		left := time.Duration(float64(total-done) / perSecond * float64(time.Second))
 		line += ", " + left.Round(time.Second).String() + " left"

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,6 +57,12 @@ func TestProgressOfSoundTellsTimes(t *testing.T) {
 	if want := "\r\x1b[Kpacking 1:30.00 of 1:00:00, 45x, 1m18s left"; out.String() != want {
 		t.Errorf("got %q, want %q", out, want)
 	}
+	out.Reset()
+	pass(time.Second)
+	p.sound(48000)(48000*90, 0) // it ends where it ends
+	if want := "\r\x1b[Kpacking 1:30.00, 30x"; out.String() != want {
+		t.Errorf("got %q, want %q", out, want)
+	}
 }
 
 func TestProgressFitsTheTerminal(t *testing.T) {
@@ -107,6 +114,9 @@ func TestInterruptIsClean(t *testing.T) {
 		{"compact", pack},
 		{"verify", pack, "--deep"},
 		{"extract", pack, "-C", dir},
+		{"convert", pack, filepath.Join(dir, "folder")},
+		{"convert", pack, filepath.Join(dir, "music.zip")},
+		{"render", pack, "theme.ogg", "-o", filepath.Join(dir, "mix.wav")},
 		{"decode", pack, "theme.ogg", "-o", filepath.Join(dir, "theme.wav")},
 	} {
 		var out, errs bytes.Buffer
@@ -115,12 +125,14 @@ func TestInterruptIsClean(t *testing.T) {
 			t.Errorf("%s: status %d, %q", args[0], status, &errs)
 		}
 	}
-	left, err := os.ReadDir(dir)
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			t.Errorf("%s is left", path)
+		}
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, f := range left {
-		t.Errorf("%s is left", f.Name())
 	}
 	if status, _, errs := sndpak(t, "verify", pack); status != 0 {
 		t.Errorf("the pack after interrupts: %s", errs)

@@ -136,14 +136,17 @@ func (f *renderFlags) playBack(cmd *cobra.Command, src *sounds) error {
 func (f *renderFlags) write(cmd *cobra.Command, p *player.Player) error {
 	sum := sha256.New()
 	frames, err := int64(0), error(nil)
+	progress := newProgress(cmd, "rendering")
+	defer progress.done()
+	tell := progress.sound(p.Rate())
 	if f.out == "" {
-		frames, err = pull(cmd.Context(), p, sum, nil)
+		frames, err = pull(cmd.Context(), p, sum, nil, tell)
 	} else {
 		var out *output.WAVFile
 		if out, err = output.CreateWAV(f.out, wavBits[f.bits], p.Rate(), 2); err != nil {
 			return err
 		}
-		if frames, err = pull(cmd.Context(), p, sum, out); err != nil || p.Err() != nil {
+		if frames, err = pull(cmd.Context(), p, sum, out, tell); err != nil || p.Err() != nil {
 			return errors.Join(err, out.Discard())
 		}
 		err = out.Close()
@@ -154,8 +157,8 @@ func (f *renderFlags) write(cmd *cobra.Command, p *player.Player) error {
 	return err
 }
 
-// pull mixes until the player ends.
-func pull(ctx context.Context, p *player.Player, sum hash.Hash, out *output.WAVFile) (frames int64, err error) {
+// pull mixes until the player ends. tell is told of the frames done, of a number that is not known.
+func pull(ctx context.Context, p *player.Player, sum hash.Hash, out *output.WAVFile, tell func(done, total int64)) (frames int64, err error) {
 	r, raw, block := p.Float32(), make([]byte, 8*4096), make([]float32, 2*4096)
 	for {
 		n, err := r.Read(raw)
@@ -167,6 +170,7 @@ func pull(ctx context.Context, p *player.Player, sum hash.Hash, out *output.WAVF
 		}
 		sum.Write(raw[:n])
 		frames += int64(n / 8)
+		tell(frames, 0)
 		if out == nil {
 			continue
 		}
