@@ -6,6 +6,9 @@ func (m *Mixer) play(v *voice, at, n int) (got int, on bool) {
 	if v.over {
 		return 0, false
 	}
+	if v.plain() {
+		return m.playPlain(v, at, n)
+	}
 	for got < n {
 		if v.held() {
 			if v.doomed {
@@ -24,6 +27,25 @@ func (m *Mixer) play(v *voice, at, n int) (got int, on bool) {
 		}
 	}
 	return got, true
+}
+
+// plain reports that nothing but the gain of the voice may move, as is nearly always so.
+func (v *voice) plain() bool {
+	return v.left < 0 && !v.ending && !v.veiled && !v.held() && !v.fade.moving() && !v.gate.moving() &&
+		!v.jump.moving() && !v.speed.bent() && v.at.frac == 0 && v.feed == nil && !v.pcm.dirty()
+}
+
+// playPlain is play for such a voice. It takes half the time of what is around the inner loops.
+func (m *Mixer) playPlain(v *voice, at, n int) (got int, on bool) {
+	for got < n && v.at.pos < v.frames {
+		k := int(min(int64(v.gain.cut(n-got)), v.limit(&v.at)-v.at.pos))
+		m.addPCM(v, at+got, k, v.samples(int(v.at.pos)))
+		v.heard = true
+		v.gain.advance(k)
+		v.step(&v.at, int64(k))
+		got += k
+	}
+	return got, v.at.pos < v.frames
 }
 
 // add adds a run of n frames of a voice, from frame at of the chunk on, and returns its length: the
