@@ -63,6 +63,8 @@ type Options struct {
 	// Buffer is how much the device holds: more survives a busy machine, less is heard sooner.
 	// 0 = 100 ms.
 	Buffer time.Duration
+	// Frames is Buffer for those who count in frames; 0 = as Buffer says.
+	Frames int
 	// Reopen is how long a device that went away is tried again while time goes on; 0 = not at all.
 	Reopen time.Duration
 	// Warn is told of what was survived (a lost device, auto that fell back to null); nil = nobody.
@@ -118,7 +120,8 @@ func (o *Options) withDefaults() Options {
 	c.ClipTime = or(c.ClipTime, 10*time.Second)
 	c.ClipBytes = or(c.ClipBytes, 4<<20)
 	c.MaxClip = or(c.MaxClip, 64<<20)
-	c.Ahead = max(or(c.Ahead, 500*time.Millisecond), 3*c.Buffer)
+	held := max(c.Buffer, time.Duration(float64(c.Frames)/float64(c.Rate)*float64(time.Second)))
+	c.Ahead = max(or(c.Ahead, 500*time.Millisecond), 3*held)
 	return c
 }
 
@@ -207,7 +210,7 @@ func Open(fsys fs.FS, opt *Options) (*Player, error) {
 	o := opt.withDefaults()
 	o.InStep = o.InStep || strings.HasPrefix(o.Output, "wav")
 	dev, err := output.Open(o.Output, output.Config{
-		Rate: o.Rate, Buffer: o.Buffer, Reopen: o.Reopen, Warn: o.Warn,
+		Rate: o.Rate, Buffer: o.Buffer, Frames: o.Frames, Reopen: o.Reopen, Warn: o.Warn,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("player: %w", err)
