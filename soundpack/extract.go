@@ -126,7 +126,7 @@ func (x *extraction) take(e Entry) {
 		x.fail(e, err)
 		return
 	}
-	if first := x.p.index.find(e.raw); first != e.Index {
+	if first := x.p.index.find(e.Raw()); first != e.Index {
 		x.fail(e, fmt.Errorf("the same name as %q (entry %d): %w", x.p.Entry(first).Name, first, fs.ErrExist))
 		return
 	}

@@ -29,7 +29,9 @@ var plain = func() (t [256]bool) {
 // show is the shown form of a raw name. It allocates only where the two differ.
 func show(raw string) string {
 	for i := range len(raw) {
-		if c := raw[i]; !plain[c] && (c != '.' || i == 0) {
+		c := raw[i]
+		inside := i > 0 && raw[i-1] != '/' // an element has begun
+		if !plain[c] && !(inside && (c == '.' || c == '/' && i+1 < len(raw))) {
 			return showOdd(raw)
 		}
 	}

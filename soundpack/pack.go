@@ -93,12 +93,19 @@ type Entry struct {
 	raw   string
 	full  string // the full name, "" where raw is all of it
 	exact bool   // the raw name is compared, as it is
+
+	hashed bool // it was found by its path, of which raw is the id: it is not written down
 }
 
 // Raw is the bytes of the name in the index, of no certain encoding. They are part of the index, which
 // stays in memory as long as a string cut out of it. In the crc layout it is the id in eight hex digits,
 // in pck the number, and in cfg, whose names are Latin-1, the name in UTF-8.
-func (e Entry) Raw() string { return e.raw }
+func (e Entry) Raw() string {
+	if e.hashed {
+		return crcText(pathID(e.full))
+	}
+	return e.raw
+}
 
 // path is the entry's whole name as bytes.
 func (e Entry) path() string {
@@ -113,7 +120,7 @@ func (e Entry) path() string {
 // the number.
 func (e Entry) Key() string {
 	if e.exact {
-		return show(e.raw)
+		return show(e.Raw())
 	}
 	return foldASCII(e.Name)
 }
@@ -365,8 +372,8 @@ func (p *Pack) Entry(i int) Entry {
 func (p *Pack) entryAs(i int, path string) Entry {
 	if p.traits.hashed {
 		if _, id := parseID(path); !id {
-			r := p.index.at(i)
-			return Entry{Name: show(path), Index: i, Offset: r.off, Size: r.size, raw: r.raw, full: path, exact: true}
+			off, size := p.index.span(i)
+			return Entry{Name: show(path), Index: i, Offset: off, Size: size, full: path, exact: true, hashed: true}
 		}
 	}
 	return p.Entry(i)
