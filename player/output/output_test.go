@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m, leakOptions...) }
 
 // patience bounds what must happen soon. It is long, since the machine may be busy, and only reached
 // when something is wrong.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // noLeak fails the test if it leaves a goroutine or a descriptor behind.
 func noLeak(t *testing.T) {

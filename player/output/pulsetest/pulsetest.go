@@ -29,7 +29,7 @@ const (
 
 // wait bounds everything that is waited for. It is long, since the machine may be busy with other
 // tests, and only reached when something is wrong.
-const wait = 30 * time.Second
+const wait = 2 * time.Minute
 
 // Server is a PulseAudio server of the test's own.
 type Server struct {
