@@ -26,17 +26,18 @@ type theme struct {
 var Themes = []string{"auto", "dark", "light", "none"}
 
 var (
+	// Their colours are those of the 256 that terminals share, so that no terminal has to guess.
 	darkTheme = theme{
-		dim: fg("8b949e"), rule: fg("484f58"), title: bold + fg("79c0ff"), key: bold + fg("d2a8ff"),
-		folder: fg("e3b341"), live: fg("56d364"), wait: fg("e3b341"), warn: fg("e3b341"), fault: bold + fg("ff7b72"),
-		wave: fg("79c0ff"), wavePeak: fg("316dca"), played: fg("7ee787"), playedPeak: fg("2ea043"), loop: fg("e3b341"), mark: bg("26384f"),
-		low: fg("3fb950"), high: fg("e3b341"), over: fg("ff7b72"),
+		dim: fg("8a8a8a"), rule: fg("4e4e4e"), title: bold + fg("5fafff"), key: bold + fg("d7afff"),
+		folder: fg("d7af5f"), live: fg("5fd75f"), wait: fg("d7af5f"), warn: fg("d7af5f"), fault: bold + fg("ff875f"),
+		wave: fg("5fafff"), wavePeak: fg("005fd7"), played: fg("87ff87"), playedPeak: fg("00af5f"),
+		loop: fg("d7af5f"), mark: bg("303030"), low: fg("5faf5f"), high: fg("d7af5f"), over: fg("ff5f5f"),
 	}
 	lightTheme = theme{
-		dim: fg("57606a"), rule: fg("afb8c1"), title: bold + fg("0550ae"), key: bold + fg("6639ba"),
-		folder: fg("7d4e00"), live: fg("116329"), wait: fg("7d4e00"), warn: fg("7d4e00"), fault: bold + fg("a40e26"),
-		wave: fg("0550ae"), wavePeak: fg("54aeff"), played: fg("116329"), playedPeak: fg("4ac26b"), loop: fg("9a6700"), mark: bg("cfe4fb"),
-		low: fg("1a7f37"), high: fg("9a6700"), over: fg("cf222e"),
+		dim: fg("626262"), rule: fg("bcbcbc"), title: bold + fg("005faf"), key: bold + fg("5f00af"),
+		folder: fg("875f00"), live: fg("008700"), wait: fg("875f00"), warn: fg("875f00"), fault: bold + fg("af0000"),
+		wave: fg("005faf"), wavePeak: fg("5fafff"), played: fg("008700"), playedPeak: fg("5faf5f"),
+		loop: fg("875f00"), mark: bg("d7d7ff"), low: fg("008700"), high: fg("af8700"), over: fg("d70000"),
 	}
 	// basicTheme is for terminals of 16 colours, whose owners chose them to suit their background.
 	basicTheme = theme{
