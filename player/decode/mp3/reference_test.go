@@ -201,7 +201,12 @@ func TestMadeStreamsAgainstMpg123(t *testing.T) {
 	ref := mpg123Reference(t)
 	for i, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
-			k.noMixed = k.extension&1 != 0 // where it takes intensity stereo for granted, libmpg123 goes its own way
+			// A mixed block has 8 long bands in MPEG-1 and 6 in MPEG-2. libmpg123 takes 8 for intensity
+			// stereo in both, so that at the lower rates it differs where both are in one block.
+			k.noMixed = k.extension&1 != 0 && k.header().lsf()
+			if k.extension&1 != 0 && k.bitrate == 15 {
+				k.bitrate = 11 // no granule without any bits, whose positions libmpg123 takes from elsewhere
+			}
 			compare(t, makeStream(int64(i), k, 100).out, ref)
 		})
 	}
