@@ -4,13 +4,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-
-	"github.com/jfreymuth/vorbis"
 )
 
-// vorbisCodec plays the Vorbis stream of an Ogg file. The pages and positions are ours, see ogg.go
-// and vorbis_link.go; the packets are decoded by jfreymuth/vorbis behind the checks of
-// vorbis_setup.go.
+// vorbisCodec plays the Vorbis stream of an Ogg file: pages and positions are in ogg.go and
+// vorbis_link.go, the packets in vorbis_packet.go behind the checks of vorbis_setup.go.
 //
 // Frames are counted by the granule positions of the pages, so that what is lost with a page is
 // silence of the same length and all behind it stays at its place.
@@ -23,7 +20,7 @@ type vorbisCodec struct {
 
 	// The link that is played.
 	cur    int
-	dec    *vorbis.Decoder
+	dec    *vorbisDecoder
 	loaded uint64    // which setup dec was made from
 	order  []int     // where each channel of WAV order is in Vorbis order, nil where that is the same
 	frame  []float32 // one frame while it is put in order
@@ -64,7 +61,7 @@ func openVorbis(r io.ReaderAt, size int64) (codec, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := v.load(heads); err != nil {
+	if err := v.load(v.links[0].setup, heads); err != nil {
 		return nil, err
 	}
 	return v, v.enter(0)
@@ -95,26 +92,18 @@ func (v *vorbisCodec) open(streams []oggStream) (vorbisHeads, error) {
 }
 
 // load makes the decoder for the headers of a link, unless it has the right one.
-func (v *vorbisCodec) load(h vorbisHeads) error {
+func (v *vorbisCodec) load(s *vorbisSetup, h vorbisHeads) error {
 	if v.dec != nil && v.loaded == h.sum {
 		return nil
 	}
-	dec := new(vorbis.Decoder)
-	err := guard("Vorbis headers", func() error {
-		for _, p := range [][]byte{h.ident, h.setup} {
-			if err := dec.ReadHeader(p); err != nil {
-				return fmt.Errorf("%w: Vorbis headers: %w", ErrCorrupt, err)
-			}
-		}
-		return nil
-	})
+	err := guard("Vorbis headers", func() error { v.dec = newVorbisDecoder(s, h.setup); return nil })
 	if err != nil {
 		return err
 	}
-	v.dec, v.loaded = dec, h.sum
-	v.buf = make([]float32, dec.BufferSize())
-	if v.order = vorbisOrders[dec.Channels()]; v.order != nil {
-		v.frame = make([]float32, dec.Channels())
+	v.loaded = h.sum
+	v.buf = make([]float32, v.dec.most())
+	if v.order = vorbisOrders[s.channels]; v.order != nil {
+		v.frame = make([]float32, s.channels)
 	}
 	return nil
 }
@@ -161,15 +150,15 @@ func (v *vorbisCodec) read(dst []float32) (int, error) {
 		k, err := v.some(dst[n:])
 		n += k
 		if err != nil {
-			return n / v.dec.Channels(), err
+			return n / v.dec.channels, err
 		}
 	}
-	return n / v.dec.Channels(), nil
+	return n / v.dec.channels, nil
 }
 
 // some does the next step: it puts samples into dst and returns how many, or gets nearer to it.
 func (v *vorbisCodec) some(dst []float32) (int, error) {
-	ch := v.dec.Channels()
+	ch := v.dec.channels
 	l := &v.links[v.cur]
 	switch {
 	case v.want >= l.frames:
@@ -233,7 +222,7 @@ func (v *vorbisCodec) play(p []byte, dst []float32, from int64) (int, error) {
 		v.want = v.pos
 		return len(out), nil
 	}
-	ch := int64(v.dec.Channels())
+	ch := int64(v.dec.channels)
 	v.out = out[(v.want-from)*ch : (end-from)*ch]
 	return 0, nil
 }
@@ -251,41 +240,21 @@ func (v *vorbisCodec) prime() error {
 	if v.primed {
 		return nil
 	}
-	v.dec.Clear()
+	v.dec.clear()
 	_, err := v.decode(v.keep, v.buf, 0)
 	return err
 }
 
 // decode has the packet p give n frames into dst.
 func (v *vorbisCodec) decode(p []byte, dst []float32, n int64) (out []float32, err error) {
-	err = guard("Vorbis packet", func() (err error) {
-		out, err = v.dec.DecodeInto(p, dst)
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrCorrupt, err)
-		}
-		return nil
-	})
+	err = guard("Vorbis packet", func() (err error) { out, err = v.dec.decode(p, dst); return err })
+	if k := int(n) * v.dec.channels; err == nil && len(out) != k {
+		err = fmt.Errorf("%w: %d samples, not %d", ErrCorrupt, len(out), k)
+	}
 	if v.primed = err == nil; !v.primed {
 		return nil, fmt.Errorf("page at 0x%x: %w", v.pk.page.off, err)
 	}
-	if k := int(n) * v.dec.Channels(); len(out) != k {
-		v.lose("a block on the page at 0x%x does not fit the one before it", v.pk.page.off)
-		out = vorbisFit(dst[:k], out)
-	}
 	return out, nil
-}
-
-// vorbisFit makes the samples of a block, which are at the start of dst, fill dst. A long block tells
-// the sizes of the blocks beside it (Vorbis I, section 4.3.1), and the decoder underneath goes by
-// that; where streams were joined the one before may be another. The ends are at the same place.
-func vorbisFit(dst, out []float32) []float32 {
-	if less := len(dst) - len(out); less > 0 {
-		copy(dst[less:], out)
-		clear(dst[:less])
-	} else {
-		copy(dst, out[-less:])
-	}
-	return dst
 }
 
 // finish puts samples within full scale, as the reference decoder does on its way to integers, and

@@ -9,7 +9,7 @@ import (
 	"github.com/jfreymuth/oggvorbis"
 )
 
-// Each benchmark comes twice: ours, and oggvorbis alone, which has the same decoder underneath.
+// Each benchmark comes twice: ours, and oggvorbis alone.
 
 const benchBlock = 2048
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -292,9 +291,9 @@ func TestVorbisBadPackets(t *testing.T) {
 	}
 }
 
-// TestVorbisDecoderFails has a packet in the middle that the library panics on, as its floor leaves
-// the table of levels: that is an error that tells the place, and all else is played.
-func TestVorbisDecoderFails(t *testing.T) {
+// TestVorbisFloorOffScale has a packet in the middle whose floor leaves the scale of levels, which other
+// decoders fall for: it is heard as something, and all else is as it was.
+func TestVorbisFloorOffScale(t *testing.T) {
 	setup := goodSetup()
 	setup.books = append(setup.books, testBook{dims: 1, entries: 1024, ordered: true, lengths: []uint32{9: 1024}})
 	setup.floors[0].classes[0].books[0] = 5
@@ -304,19 +303,17 @@ func TestVorbisDecoderFails(t *testing.T) {
 	}
 	good, bad := []byte{0, 1, 2, 3}, bytes.Repeat([]byte{0xff}, 30)
 	bad[0] = 0xfe // sound, mode 1
-	at := len(joinPages(pages...))
 	for i := range int64(20) {
 		packets := [][]byte{good, good, good, good}
 		pages = append(pages, packPage(0, (i+1)*4*32-32, 1, uint32(2+i), packets...))
 	}
 	pages[len(pages)-1].flags = oggLast
 	_, want := decodeVorbis(t, joinPages(pages...))
-	size := len(pages[2].bytes())
 	pages[12] = packPage(0, pages[12].granule, 1, 12, good, bad, good, good)
 	c := openVorbisBytes(t, joinPages(pages...))
 	got, err := readCodec(c, 7)
-	if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), fmt.Sprintf("page at 0x%x", at+10*size)) || !strings.Contains(err.Error(), "floor1.go") {
-		t.Errorf("%v, want ErrCorrupt on the page at 0x%x in floor1.go", err, at+10*size)
+	if err != io.EOF {
+		t.Fatal(err)
 	}
 	sure := int(pages[11].granule) * 2
 	if len(got) < sure {

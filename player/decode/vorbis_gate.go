@@ -18,7 +18,7 @@ func (g *vorbisGate) readFloors() {
 	for i := range int(g.read(6)) + 1 {
 		switch kind := g.read(16); kind {
 		case 0:
-			// The decoder underneath gets its curve wrong, and no encoder since 2001 has written one.
+			// No encoder since 2001 has written one.
 			g.fail(ErrUnsupported, "floor of kind 0 (encoders before Vorbis 1.0)")
 		case 1:
 			g.readFloor1(i)
@@ -40,9 +40,6 @@ func (g *vorbisGate) readFloor1(i int) {
 	for k := range partitions {
 		of[k] = int(g.read(4))
 		classes = max(classes, of[k]+1)
-	}
-	if partitions == 0 {
-		g.mend = append(g.mend, g.at)
 	}
 	var dims [16]int
 	for c := range classes {
@@ -229,7 +226,7 @@ func (g *vorbisGate) readModes() {
 	g.more()
 }
 
-// checkLines wants the floors of a mode to end within its block: the decoder underneath draws them
+// checkLines wants the floors of a mode to end within its block: the decoder draws them
 // past its buffer.
 func (g *vorbisGate) checkLines(mode int, m vorbisMapping) {
 	lines := g.block[0] / 2
@@ -240,52 +237,5 @@ func (g *vorbisGate) checkLines(mode int, m vorbisMapping) {
 		if g.err == nil && g.floors[f].lines > lines {
 			g.fail(ErrUnsupported, "floor of %d lines in a block of %d", g.floors[f].lines, lines)
 		}
-	}
-}
-
-// mended returns the header with 13 zero bits put in for each floor without partitions, which
-// libvorbis writes for the LFE of 5.1. Such a floor has no classes (7.2.2), but the decoder
-// underneath reads one nevertheless. The zeros are a class of one point, no subclasses and no book,
-// which no partition uses: it then reads what the header says.
-func (g *vorbisGate) mended() []byte {
-	if len(g.mend) == 0 {
-		return g.data
-	}
-	const class = 3 + 2 + 8 // dimensions, subclasses, book
-	out := make([]byte, 0, len(g.data)+len(g.mend)*2)
-	w := vorbisWriter{out: out}
-	from := 0
-	for _, at := range g.mend {
-		w.copy(g.data, from, at)
-		w.put(0, class)
-		from = at
-	}
-	w.copy(g.data, from, g.at)
-	return w.out
-}
-
-// vorbisWriter puts bits together as vorbisBits takes them apart.
-type vorbisWriter struct {
-	out  []byte
-	free uint // bits of the last byte that are not taken
-}
-
-// put appends the low n bits of v, n being at most 32.
-func (w *vorbisWriter) put(v uint32, n uint) {
-	for n > 0 {
-		if w.free == 0 {
-			w.out, w.free = append(w.out, 0), 8
-		}
-		k := min(n, w.free)
-		w.out[len(w.out)-1] |= byte(v&(1<<k-1)) << (8 - w.free)
-		v, n, w.free = v>>k, n-k, w.free-k
-	}
-}
-
-// copy appends the bits from to to of data.
-func (w *vorbisWriter) copy(data []byte, from, to int) {
-	for b := (vorbisBits{data, from}); b.at < to; {
-		n := uint(min(32, to-b.at))
-		w.put(b.read(n), n)
 	}
 }

@@ -32,7 +32,7 @@ type vorbisLink struct {
 	linear     bool  // the pages' positions cannot be trusted: seek by counting packets from the start
 }
 
-// vorbisHeads are the headers as the decoder underneath gets them: without the comments, which it
+// vorbisHeads are the headers as the decoder gets them: without the comments, which it
 // would allocate memory for as they claim.
 type vorbisHeads struct {
 	ident, setup []byte

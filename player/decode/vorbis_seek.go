@@ -76,11 +76,11 @@ func (v *vorbisCodec) enter(i int) error {
 		if err != nil {
 			return err
 		}
-		_, heads, err := v.readLink(list)
+		link, heads, err := v.readLink(list)
 		if err != nil {
 			return err
 		}
-		if err := v.load(heads); err != nil {
+		if err := v.load(link.setup, heads); err != nil {
 			return err
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	"math/bits"
 )
 
-// The decoder underneath believes its headers: sizes are allocated as they are claimed, indices are
-// used as they are read, and a code without entries is searched for ever. So the headers are read
-// here first, by the Vorbis I specification (2020-07-04), and refused where the decoder could run
-// out of memory, out of a table or into a loop. The clauses named below are of that document.
+// The decoder (vorbis_packet.go) believes its headers: sizes are allocated as they are claimed, and
+// indices are used as they are read. So the headers are read here first, by the Vorbis I
+// specification (2020-07-04), and refused where the decoder could run out of memory or out of a
+// table. The clauses named below are of that document.
 
 // Limits of what is handed on. Encoders stay far below: the largest book of libvorbis has 6561
 // entries of 8 values.
@@ -79,7 +79,7 @@ func (s *vorbisSetup) readIdent(p []byte) error {
 	return nil
 }
 
-// readSetup checks the setup header (4.2.4) and returns it as the decoder underneath can read it.
+// readSetup checks the setup header (4.2.4) and returns it.
 func (s *vorbisSetup) readSetup(p []byte) ([]byte, error) {
 	if len(p) < 7 || string(p[:7]) != "\x05vorbis" {
 		return nil, fmt.Errorf("%w: Vorbis setup header is missing", ErrCorrupt)
@@ -90,7 +90,7 @@ func (s *vorbisSetup) readSetup(p []byte) ([]byte, error) {
 			return nil, fmt.Errorf("%w (bit %d)", g.err, g.at)
 		}
 	}
-	return g.mended(), nil
+	return p, nil
 }
 
 // vorbisBits reads bits, the lowest of a byte first (2.1.4). Behind the end there are zeros.
@@ -140,7 +140,6 @@ type vorbisGate struct {
 	floors   []vorbisFloor
 	residues int
 	mappings []vorbisMapping
-	mend     []int // where the decoder underneath needs the bits of a floor class that is not there
 }
 
 // fail keeps the first fault. What was read behind the end of the header is none of its own.
@@ -243,9 +242,6 @@ func (g *vorbisGate) checkCode(i, n, used int, space uint64) {
 	switch {
 	case used == 0, used > 1 && space == vorbisFull:
 	case used == 1 && space == vorbisFull/2:
-		if n == 1 {
-			g.fail(ErrUnsupported, "codebook %d of a single entry", i)
-		}
 	case space > vorbisFull:
 		g.fail(ErrCorrupt, "codebook %d has more codes than there are", i)
 	default:
@@ -267,10 +263,6 @@ func (g *vorbisGate) readValues(i, n int, b *vorbisBook) {
 	switch kind {
 	case 1:
 		count = vorbisLookup1(n, b.dims)
-		// The decoder underneath takes the root in floating point, which is one too small for some.
-		if count != int(math.Floor(math.Pow(float64(n), 1/float64(b.dims)))) {
-			g.fail(ErrUnsupported, "codebook %d of %d entries of %d values", i, n, b.dims)
-		}
 	case 2:
 	default:
 		g.fail(ErrCorrupt, "codebook %d with values of kind %d", i, kind)

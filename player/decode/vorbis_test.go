@@ -113,7 +113,7 @@ func TestVorbisRefusedByName(t *testing.T) {
 	}
 }
 
-// TestVorbisLikeOggvorbis wants the very samples of the library on files that it can read.
+// TestVorbisLikeOggvorbis wants the samples of oggvorbis, another decoder, on files that it can read.
 func TestVorbisLikeOggvorbis(t *testing.T) {
 	files := map[string][]byte{"theme": theme(t)}
 	t.Run("theme", func(t *testing.T) { sameAsBare(t, files["theme"]) })
@@ -140,7 +140,28 @@ func TestVorbisLikeOggvorbis(t *testing.T) {
 func sameAsBare(t testing.TB, data []byte) {
 	t.Helper()
 	_, got := decodeVorbis(t, data)
-	same(t, "decoded", got, bareVorbis(t, data))
+	near(t, "decoded", got, bareVorbis(t, data))
+}
+
+// near wants two decodings to differ by rounding only: by less than a tenth of a step of 16 bits, and
+// by 100 dB over all.
+func near(t testing.TB, what string, got, want []float32) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d samples, want %d", what, len(got), len(want))
+	}
+	var signal, noise float64
+	for i, w := range want {
+		d := float64(got[i] - w)
+		if !(math.Abs(d) < 3e-6) {
+			t.Fatalf("%s: sample %d of %d is %g, want %g", what, i, len(want), got[i], w)
+		}
+		signal += float64(w) * float64(w)
+		noise += d * d
+	}
+	if noise*1e10 > signal {
+		t.Errorf("%s: %.1f dB", what, 10*math.Log10(signal/noise))
+	}
 }
 
 // TestVorbisShort is about lengths: the last packet is cut, and with it the first page where that is
@@ -154,7 +175,7 @@ func TestVorbisShort(t *testing.T) {
 				t.Errorf("%d frames of %d channels: Frames is %d", frames, ch, in.Frames)
 			}
 			if frames > 1 { // the library reads a single frame twice
-				same(t, fmt.Sprint(frames, " frames"), got, bareVorbis(t, data))
+				near(t, fmt.Sprint(frames, " frames"), got, bareVorbis(t, data))
 			}
 			likeOggdec(t, data, got)
 		}
@@ -298,26 +319,11 @@ func TestVorbisBlocks(t *testing.T) {
 	}
 }
 
-// TestVorbisAllocates nothing of its own while it plays: as much as the library does for the same
-// packets.
+// TestVorbisAllocates nothing once it plays.
 func TestVorbisAllocates(t *testing.T) {
-	data := theme(t)
-	c := openVorbisBytes(t, data).(*vorbisCodec)
-	var packets [][]byte
-	for c.pk.start(c.links[0].data); c.pk.nextPage() == nil; {
-		for _, p := range c.pk.packets {
-			packets = append(packets, bytes.Clone(p))
-		}
-	}
+	c := openVorbisBytes(t, theme(t))
 	dst := make([]float32, 4096)
-	bare := testing.AllocsPerRun(3, func() {
-		for _, p := range packets {
-			if _, err := c.dec.DecodeInto(p, dst); err != nil {
-				t.Fatal(err)
-			}
-		}
-	})
-	whole := testing.AllocsPerRun(3, func() {
+	play := func() {
 		if err := c.seek(0); err != nil {
 			t.Fatal(err)
 		}
@@ -326,9 +332,10 @@ func TestVorbisAllocates(t *testing.T) {
 				break
 			}
 		}
-	})
-	if whole > bare+2 {
-		t.Errorf("%v allocations for %d packets, the library alone makes %v", whole, len(packets), bare)
+	}
+	play()
+	if n := testing.AllocsPerRun(3, play); n > 2 {
+		t.Errorf("%v allocations in the whole file", n)
 	}
 }
 
@@ -381,7 +388,7 @@ func TestVorbisJoined(t *testing.T) {
 	}
 	pages := testPages(t, data)
 	file := joinPages(pages[:soundPage(t, pages)]...)
-	pos, prev, odd := int64(0), 0, 0
+	pos, prev := int64(0), 0
 	for i := range uint32(60) {
 		part := packets[int(i*7)%(len(packets)-3):][:3]
 		n, last := setup.frames(prev, part)
@@ -396,13 +403,8 @@ func TestVorbisJoined(t *testing.T) {
 	if in.Frames != pos {
 		t.Errorf("%d frames, want %d", in.Frames, pos)
 	}
-	for _, w := range in.Warnings {
-		if strings.Contains(w, "does not fit") {
-			odd++
-		}
-	}
-	if ref := oggdec(t, file); odd == 0 || len(ref) != len(got) {
-		t.Errorf("%d warnings, %d samples, oggdec gives %d", odd, len(got), len(ref))
+	if ref := oggdec(t, file); len(ref) != len(got) {
+		t.Errorf("%d samples, oggdec gives %d", len(got), len(ref))
 	}
 	checkSeeks(t, file, 100)
 }
