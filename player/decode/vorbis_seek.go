@@ -120,7 +120,7 @@ func (v *vorbisCodec) measure(i int) error {
 	if err := v.toEnd(l); err != nil {
 		return err
 	}
-	if l.frames > (l.end-l.head)*vorbisMaxFrames {
+	if l.frames < 0 || l.frames > (l.end-l.head)*vorbisMaxFrames {
 		return v.count(l)
 	}
 	return nil
