@@ -308,6 +308,9 @@ func (p *Player) fill(buf []float32) int {
 	start := p.mix.Time()
 	draining := p.draining.Load() // before Mix: what was started before Drain is in this block
 	p.Mix(buf)
+	if !draining && p.replay == nil {
+		return len(buf) / 2
+	}
 	idle := p.idle()
 	last, _ := p.mix.Idle()
 	if !draining || !idle {
