@@ -11,6 +11,9 @@ import (
 	"golang.org/x/term"
 )
 
+// progressHook, if not nil, sees what update is told; for tests.
+var progressHook func(done, total int64)
+
 // progress shows how far a long piece of work is, on one line of a terminal; elsewhere nothing.
 type progress struct {
 	out   io.Writer // nil where nothing is shown
@@ -23,8 +26,9 @@ type progress struct {
 	shown time.Time
 }
 
-// quietFor is how long work goes on before it is worth a line, and redrawEvery how often that moves.
-const (
+// quietFor is how long work goes on before it is worth a line, which tests change, and redrawEvery how
+// often that moves.
+var (
 	quietFor    = time.Second / 2
 	redrawEvery = time.Second / 10
 )
@@ -45,6 +49,9 @@ func (p *progress) live() bool { return p.out != nil }
 
 // update shows done of total bytes.
 func (p *progress) update(done, total int64) {
+	if progressHook != nil {
+		progressHook(done, total)
+	}
 	p.show(done, total, func(n int64) string { return bytesText(n) }, func(perSecond float64) string {
 		return bytesText(int64(perSecond)) + "/s"
 	})
