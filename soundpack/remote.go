@@ -97,6 +97,8 @@ type remotePack struct {
 	web     *web
 	data    *url.URL
 	file    *remoteFile             // the data, once asked for
+	fileErr error                   // or why not
+	failed  error                   // why the server is of no use: it is not asked again
 	indexes map[string]*remoteIndex // by address as it is shown
 	limit   int64                   // bytes of index
 }
@@ -148,7 +150,18 @@ func (r *remotePack) find(path, index, name string) (find, error) {
 			return f, nil
 		}
 	}
-	return detect(r.open, path, index, name)
+	f, err := detect(r.open, path, index, name)
+	if r.failed != nil {
+		return find{}, r.failed
+	}
+	return f, err
+}
+
+// judge takes note of an error that is about the server and not about one index.
+func (r *remotePack) judge(err error) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, ErrLimit) {
+		r.failed = err
+	}
 }
 
 // fits tells whether the files are those of a layout.
@@ -188,14 +201,13 @@ func (r *remotePack) table(p *Pack) (string, error) {
 
 // opened is the data.
 func (r *remotePack) opened() (*remoteFile, error) {
-	if r.file != nil {
-		return r.file, nil
+	if r.file == nil && r.fileErr == nil {
+		if r.fileErr = r.failed; r.failed == nil {
+			r.file, r.fileErr = r.web.open(r.data)
+			r.failed = r.fileErr // without the data there is no pack
+		}
 	}
-	f, err := r.web.open(r.data)
-	if err == nil {
-		r.file = f
-	}
-	return f, err
+	return r.file, r.fileErr
 }
 
 // index is the text of an index, fetched once whether it is there or not.
@@ -211,7 +223,10 @@ func (r *remotePack) index(at string) (*remoteIndex, error) {
 			return nil, err
 		}
 		u.Path, u.RawPath = named.Path, named.RawPath
-		x = r.fetchIndex(&u)
+		if x = (&remoteIndex{err: r.failed}); r.failed == nil {
+			x = r.fetchIndex(&u)
+			r.judge(x.err)
+		}
 	} else {
 		x.text, x.time, x.err = readIndex(at, r.limit)
 	}

@@ -263,6 +263,22 @@ func TestRemoteRefused(t *testing.T) {
 	}
 }
 
+// A server that fails is not asked for one file after the other.
+func TestRemoteServerFails(t *testing.T) {
+	s := newStore(t, nil)
+	s.before = func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(http.StatusBadGateway)
+		return true
+	}
+	for _, name := range []string{"music.data", "cfg_0.txt", "x"} {
+		s.requests.Store(0)
+		_, err := OpenRemote(context.Background(), s.URL+"/"+name, nil, unwaiting())
+		if got := s.requests.Load(); err == nil || !strings.Contains(err.Error(), "502 Bad Gateway (tried 5 times)") || got != 5 {
+			t.Errorf("%s: %d requests, want 5; %v", name, got, err)
+		}
+	}
+}
+
 func TestRemoteServerIsGone(t *testing.T) {
 	s := newStore(t, nil)
 	at := s.URL + "/music.data"

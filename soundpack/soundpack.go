@@ -15,6 +15,8 @@
 // [Pack.Watch] tells when the files have come to hold others, and a [Stack] is several packs and
 // folders as one.
 //
+// [OpenRemote] opens a pack on a server, and reads no more of it than is used.
+//
 // What an index has no room for is in the manifest, one more entry at its end (.sndpak) that is not
 // listed: names of any length and with folders, checksums, and [Facts] about sounds. Other readers see
 // a file like any other, and long names under short aliases. It is read when something in it is asked
@@ -50,7 +52,8 @@ var (
 	ErrChecksum = errors.New("checksum mismatch")
 	// ErrLimit: a size is over a limit, of the layout (4 GiB) or of the options.
 	ErrLimit = errors.New("over the limit")
-	// ErrChanged: another program cut the data short while the pack was open.
+	// ErrChanged: another program cut the data short while the pack was open, or a server has another
+	// version of it now.
 	ErrChanged = errors.New("pack changed under us")
 	// ErrDurability: the new pack is in place and whole, but the last sync of its folder failed, so
 	// that a power cut may still bring back the old one.
