@@ -139,7 +139,7 @@ func (c *conversion) sources() ([]soundpack.Source, error) {
 		c.closers = append(c.closers, z)
 		return c.zipSources(&z.Reader), nil
 	}
-	p, err := soundpack.Open(c.src, &c.from)
+	p, err := openPack(c.cmd.Context(), c.src, &c.from)
 	if err != nil {
 		return nil, err
 	}
