@@ -355,8 +355,9 @@ func TestFrameAllocatesLittle(t *testing.T) {
 	press(t, s, "down")
 	s.View()
 	n := testing.AllocsPerRun(20, func() { s.Update(tickMsg{}); s.View() })
-	if n > 60 {
-		t.Errorf("a frame makes %.0f allocations, want 60 at the most", n)
+	const most = 120 // 45 to 60 in fact, and 70 under the race detector; one a cell would be thousands
+	if n > most {
+		t.Errorf("a frame makes %.0f allocations, want %d at the most", n, most)
 	}
 }
 
