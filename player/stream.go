@@ -178,9 +178,19 @@ func (s *stream) release() {
 	close(s.quit)
 }
 
+// released reports that nothing plays the stream any more: what is decoded now nobody hears.
+func (s *stream) released() bool {
+	select {
+	case <-s.quit:
+		return true
+	default:
+		return false
+	}
+}
+
 // fill decodes until the ring holds so many frames, or as many as there are.
 func (s *stream) fill(frames int) {
-	for s.ring.held() < frames && !s.ring.finished.Load() && s.flush() {
+	for s.ring.held() < frames && !s.ring.finished.Load() && !s.released() && s.flush() {
 		if s.over {
 			s.ring.finished.Store(true)
 			return
