@@ -3,6 +3,8 @@ package decode
 import (
 	"bytes"
 	"math"
+	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -194,4 +196,34 @@ func TestUncouple(t *testing.T) {
 	if want := []float32{3, 5, -3, -5, 0}; !slices.Equal(angle, want) {
 		t.Errorf("angles are %v, want %v", angle, want)
 	}
+}
+
+// TestVorbisHour plays an hour, a part of it outside of CI: the memory at its end is that of its start.
+func TestVorbisHour(t *testing.T) {
+	minutes := 3
+	if os.Getenv("SNDPAK_CI") == "1" {
+		minutes = 60
+	}
+	c := openVorbisBytes(t, longVorbis(t, 6*minutes))
+	buf := make([]float32, 8192)
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	if n, err := readMost(c, 441_000); n < 441_000 || err != nil {
+		t.Fatalf("%d frames, %v", n, err)
+	}
+	before, frames := heap(), int64(441_000)
+	for {
+		n, err := c.read(buf)
+		if frames += int64(n); err != nil {
+			break
+		}
+	}
+	if grew := heap() - before; frames < c.info().Frames-8192 || grew > 64<<10 {
+		t.Errorf("memory grew by %d bytes in %d frames of %d", grew, frames, c.info().Frames)
+	}
+	runtime.KeepAlive(c)
 }
