@@ -39,9 +39,15 @@ type rig struct {
 
 func newRig(t testing.TB, c Config) *rig {
 	t.Helper()
+	return newRigOf(t, "*", c)
+}
+
+// newRigOf has those sounds alone that match a pattern.
+func newRigOf(t testing.TB, pattern string, c Config) *rig {
+	t.Helper()
 	files := fstest.MapFS{"page.ogg": {Data: []byte("<html><script>alert(1)</script>")}, "notes.txt": {Data: []byte("to do")}, "empty.wav": {}}
 	sounds := os.DirFS("../../../../testdata/sounds")
-	names, err := fs.Glob(sounds, "*")
+	names, err := fs.Glob(sounds, pattern)
 	if err != nil || len(names) == 0 {
 		t.Fatal(names, err)
 	}
