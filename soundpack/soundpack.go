@@ -1,7 +1,9 @@
 // Package soundpack keeps the sounds of a game in one pack and reads them where they lie.
 //
 // A pack is a data file that holds the bodies and, beside it, an index that names them
-// (music.data and music.inx). [Open] comes first: it reads the index into memory, maps the data and
+// (music.data and music.inx). That is the split layout; there are three more, found by their content:
+// crc, whose index holds hashes of paths (pack.dat and pack.index), and two of one file with a table at
+// its head, cfg with names for many small files and pck with numbers. [Open] comes first: it reads the index into memory, maps the data and
 // returns a [Pack], which is an fs.FS. Names are found without regard to ASCII case:
 //
 //	p, err := soundpack.Open("music.data", nil)
