@@ -91,7 +91,9 @@ func FuzzIndex(f *testing.F) {
 func fuzzEntries(t *testing.T, p *Pack, data []byte) {
 	budget := 1 << 16 // bytes that are read; entries may share theirs
 	for e := range p.Entries() {
-		checkShown(t, e.Raw())
+		if len(e.Raw()) < 64 { // longer ones may have no file name on Windows, which extracting tells
+			checkShown(t, e.Raw())
+		}
 		found, ok := p.Lookup(e.Name)
 		if !ok || found.full == e.full && found.Key() != e.Key() || found.Index > e.Index || foldASCII(found.Raw()) != foldASCII(e.Raw()) {
 			t.Fatalf("Lookup(%q): %+v, %v; want %+v or an earlier one", e.Name, found, ok, e)
@@ -157,7 +159,7 @@ func fuzzExtract(t *testing.T, p *Pack, r *Report) {
 // countOverlaps counts the errors that keep nothing from being extracted.
 func countOverlaps(r *Report) (n int) {
 	for _, f := range r.Findings {
-		if f.Kind == "overlap" {
+		if f.Kind == "overlap" || f.Kind == "checksum" {
 			n++
 		}
 	}
