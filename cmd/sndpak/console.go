@@ -113,7 +113,7 @@ func consoleLines(cmd *cobra.Command, src *sounds, names []string, keys *console
 	defer restore()
 	kept := &keptWriter{w: textOut(cmd)}
 	err = console.Run(cmd.Context(), console.Config{
-		Player: p, Names: names, Map: keys, In: cmd.InOrStdin(), Out: kept,
+		Player: p, Names: names, Map: keys, In: cmd.InOrStdin(), Out: kept, Loop: src.keptLoop,
 		Live: isRaw(cmd), Hold: file,
 	})
 	return errors.Join(err, p.Close(), kept.fault())
@@ -142,7 +142,7 @@ func consoleScreen(cmd *cobra.Command, src *sounds, names []string, all bool, ke
 	})
 	defer stop()
 	err = console.RunScreen(cmd.Context(), console.ScreenConfig{
-		Player: p, Library: *src.library(names, all), Keys: keys, News: news.out,
+		Player: p, Library: *src.library(names, all), Keys: keys, News: news.out, Loop: src.keptLoop,
 		In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Theme: f.theme, Env: os.Environ(),
 	})
 	news.close() // follow waits for what it tells
@@ -221,7 +221,9 @@ func (s *sounds) wave(ctx context.Context, name string, columns int) (*console.W
 	w := &console.Wave{Details: s.details(name)}
 	w.What = describe(in.Format, in.Encoding, in.Rate, in.Channels)
 	w.Length = frameTime(peaks.Frames(), in.Rate)
-	if len(in.Loops) > 0 {
+	if start, end, ok := s.keptLoop(name); ok {
+		w.Loop = [2]time.Duration{frameTime(start, in.Rate), frameTime(end, in.Rate)}
+	} else if len(in.Loops) > 0 {
 		w.Loop = [2]time.Duration{frameTime(in.Loops[0].Start, in.Rate), frameTime(in.Loops[0].End, in.Rate)}
 	}
 	for ch := range peaks.Channels() {

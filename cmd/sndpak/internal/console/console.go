@@ -29,6 +29,23 @@ type Config struct {
 	Live bool
 	// Hold starts the player at the end of the input, for an output that does not run in real time.
 	Hold bool
+	Loop KeptLoop
+}
+
+// KeptLoop tells the loop points, in frames of the sound, that a pack keeps of an entry; they count
+// before those in the file. nil knows of none.
+type KeptLoop func(name string) (start, end int64, ok bool)
+
+// of is where a sound loops.
+func (k KeptLoop) of(name string, s *player.Sound) *player.Loop {
+	l := s.Loop()
+	if k == nil {
+		return l
+	}
+	if start, end, ok := k(name); ok {
+		l.Start, l.End = start, end
+	}
+	return l
 }
 
 // Run plays until q, the end of the input, or ctx is done. At the end of the input what plays is
@@ -177,7 +194,7 @@ func (c *console) trigger(k byte) {
 		return
 	}
 	if err == nil {
-		err = c.play(s, looped)
+		err = c.play(c.names[i], s, looped)
 	}
 	if err != nil {
 		c.fail(err)
@@ -186,10 +203,10 @@ func (c *console) trigger(k byte) {
 	c.say("%c %s", k, c.names[i])
 }
 
-func (c *console) play(s *player.Sound, looped bool) error {
+func (c *console) play(name string, s *player.Sound, looped bool) error {
 	o := player.Params{OnEnd: c.ended, Paused: c.paused}
 	if looped {
-		o.Loop = s.Loop()
+		o.Loop = c.Loop.of(name, s)
 	}
 	c.mu.Lock() // so that ended finds the voice
 	defer c.mu.Unlock()

@@ -19,6 +19,8 @@ type deck struct {
 	p   *player.Player
 	cpu cpuMeter
 
+	loop KeptLoop
+
 	loading sync.Mutex // one Load at a time
 
 	mu     sync.Mutex // guards what follows
@@ -36,8 +38,8 @@ type deckVoice struct {
 	rate  int
 }
 
-func newDeck(p *player.Player) (*deck, error) {
-	d := &deck{p: p, kept: map[string]*player.Sound{}, buses: p.Buses()}
+func newDeck(p *player.Player, loop KeptLoop) (*deck, error) {
+	d := &deck{p: p, loop: loop, kept: map[string]*player.Sound{}, buses: p.Buses()}
 	return d, d.p.Master().Measure(true)
 }
 
@@ -129,7 +131,7 @@ func (d *deck) Play(name string, from time.Duration, looped bool) error {
 	v.Voice = Voice{Name: name, Length: s.Duration(), At: from, Looped: looped}
 	o := player.Params{Start: min(s.At(from), s.Frames())}
 	if looped {
-		o.Loop = s.Loop()
+		o.Loop = d.loop.of(name, s)
 		v.LoopFrom, v.LoopTo = v.time(o.Loop.Start), v.time(o.Loop.End)
 	}
 	o.OnEnd = func(_ *player.Voice, err error) { d.ended(v, err) }

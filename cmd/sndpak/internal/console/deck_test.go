@@ -41,7 +41,7 @@ func newTestDeck(t *testing.T) (*deck, *player.Player) {
 			t.Error(err)
 		}
 	})
-	d, err := newDeck(p)
+	d, err := newDeck(p, func(name string) (int64, int64, bool) { return 12000, 24000, name == "far/off/d.wav" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,5 +238,27 @@ func TestCPUMeter(t *testing.T) {
 	}
 	if used, ok := cpuTime(); ok && used <= 0 {
 		t.Errorf("used %v", used)
+	}
+}
+
+// A loop that the pack keeps counts before the sound's own, for the entry that it is kept of alone.
+func TestDeckKeptLoop(t *testing.T) {
+	d, p := newTestDeck(t)
+	for name, want := range map[string][2]time.Duration{
+		"far/off/d.wav": {250 * time.Millisecond, 500 * time.Millisecond},
+		"a.wav":         {},
+	} {
+		if err := d.Play(name, 0, true); err != nil {
+			t.Fatal(err)
+		}
+		v := d.voices[len(d.voices)-1]
+		if got := [2]time.Duration{v.LoopFrom, v.LoopTo}; got != want {
+			t.Errorf("%s: loop %v, want %v", name, got, want)
+		}
+	}
+	mix(p, 3)
+	var s Snapshot
+	if d.Snapshot(&s); s.Voices != 2 {
+		t.Errorf("%d voices after three seconds of looped sounds of one, want 2", s.Voices)
 	}
 }

@@ -19,6 +19,7 @@ type ScreenConfig struct {
 	Out     io.Writer   // the same
 	Theme   string      // "auto", "dark", "light" or "none"
 	Env     []string    // of the process: TERM, NO_COLOR, COLORFGBG, ...
+	Loop    KeptLoop
 }
 
 // RunScreen shows the console on the whole of a terminal until the user quits, ctx is done or the
@@ -26,7 +27,7 @@ type ScreenConfig struct {
 func RunScreen(ctx context.Context, c ScreenConfig) error {
 	inner, stop := context.WithCancel(ctx)
 	defer stop()
-	d, err := newDeck(c.Player)
+	d, err := newDeck(c.Player, c.Loop)
 	if err != nil {
 		return err
 	}
