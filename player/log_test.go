@@ -41,7 +41,7 @@ func randomGame(t *testing.T, p *Player, seed uint64) []float32 {
 		case 2:
 			o.Start, o.FadeIn = rnd.Int64N(s.Frames()), 20*time.Millisecond
 		case 3:
-			o.Bus, o.Pitch = bus, 0.5+rnd.Float64()
+			o.Bus, o.Pitch, o.Interpolation = bus, 0.5+rnd.Float64(), mixer.Interpolation(rnd.IntN(2))
 		case 4:
 			if len(voices) > 0 {
 				o.After = voices[rnd.IntN(len(voices))]

@@ -1,6 +1,7 @@
 package player
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -32,6 +33,10 @@ type Params struct {
 	// to the sound's own time, whatever the pitch.
 	FadeOut time.Duration
 	Paused  bool // wait for Resume
+	// Interpolation is how the sound is heard at pitches that are not 1: mixer.Cubic, or mixer.Sinc,
+	// which is true up to the treble and folds nothing back, at several times the work. 0 = that of
+	// Options.
+	Interpolation mixer.Interpolation
 
 	// After has the sound follow that voice without a frame between them, however it ends. Several
 	// may be queued up, each behind the last one; they do not heed At, and are never refused. Where
@@ -112,7 +117,7 @@ func (s *Sound) params(a *asset, o *Params) mixer.Params {
 	m := mixer.Params{
 		Gain: o.Gain, Pan: o.Pan, Pitch: o.Pitch, At: o.At, Length: a.scaled(o.Length), Paused: o.Paused,
 		FadeIn: int(a.p.frames(o.FadeIn)), Curve: o.Curve, Priority: o.Priority, Protected: o.Protected,
-		Groups: [2]mixer.Group{s.p.group(s.name)},
+		Groups: [2]mixer.Group{s.p.group(s.name)}, Interpolation: cmp.Or(o.Interpolation, s.p.opt.Interpolation),
 	}
 	if b := o.Bus; b != nil {
 		m.Bus, m.Groups[1] = b.id, b.group

@@ -81,6 +81,8 @@ type Options struct {
 	// peak of the mix below 0 dBFS; sounds that need none pass bit for bit. It looks ahead, so that
 	// commands for "at once" take effect 1.6 ms later; those for a certain frame are exact.
 	NoLimiter bool
+	// Interpolation is that of sounds whose Params name none; 0 = mixer.Cubic.
+	Interpolation mixer.Interpolation
 	// ClipTime and ClipBytes (decoded) are what a WAV or FLAC may be to be kept in memory by
 	// Auto; 0 = 10 s and 4 MiB.
 	ClipTime  time.Duration

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"github.com/gopxl/beep/v2"
 	"github.com/sndpak/sndpak/player/decode"
 	"github.com/sndpak/sndpak/player/internal/streamtest"
+	"github.com/sndpak/sndpak/player/mixer"
 	"go.uber.org/goleak"
 )
 
@@ -250,6 +252,31 @@ func TestPitch(t *testing.T) {
 		}
 		if _, err := s.Play(Params{Pitch: 1000}); err == nil {
 			t.Errorf("mode %d: a pitch of 1000 is taken", mode)
+		}
+	}
+}
+
+// Interpolation comes from Params, or from Options for all sounds.
+func TestInterpolation(t *testing.T) {
+	for _, mode := range []Mode{Memory, Stream} {
+		var outs [3][]float32
+		for i := range outs {
+			opt := Options{Rate: 44100, InStep: true, NoLimiter: true}
+			o := Params{Pitch: 0.7}
+			switch i {
+			case 1:
+				o.Interpolation = mixer.Sinc
+			case 2:
+				opt.Interpolation = mixer.Sinc
+			}
+			p := New(sounds(), &opt)
+			start(t, load(t, p, "drumloop.wav", mode), o)
+			outs[i] = pull(p, 3000)
+			p.Close()
+		}
+		if slices.Equal(outs[0], outs[1]) || !slices.Equal(outs[1], outs[2]) {
+			t.Errorf("mode %d: Sinc changes something: %v; it is the same as an option: %v",
+				mode, !slices.Equal(outs[0], outs[1]), slices.Equal(outs[1], outs[2]))
 		}
 	}
 }

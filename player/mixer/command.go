@@ -53,6 +53,8 @@ type Params struct {
 	Pitch  float64 // how fast the sound goes by, 1/64 to 64; 2 = an octave up, 0 = 1
 	Paused bool    // stand at the first frame until Resume
 
+	Interpolation Interpolation // Cubic or Sinc, where the pitch is not 1
+
 	// After has the voice start with the frame behind the last one of that voice, however it ends.
 	// Several may be queued up so: each goes behind the last one of the queue that After is in, and
 	// takes over the place of the one before it, so that it does not heed At, and neither takes
@@ -76,8 +78,8 @@ func (p *Params) check() error {
 	if max(p.Groups[0], p.Groups[1]) >= maxGroups {
 		return fmt.Errorf("%w: groups %d", ErrValue, p.Groups)
 	}
-	if p.Curve > Decibels {
-		return fmt.Errorf("%w: curve %d", ErrValue, p.Curve)
+	if p.Curve > Decibels || p.Interpolation > Sinc {
+		return fmt.Errorf("%w: curve %d, interpolation %d", ErrValue, p.Curve, p.Interpolation)
 	}
 	if p.Loop != nil {
 		return p.Loop.check()
@@ -138,10 +140,14 @@ type setup struct {
 	curve         Curve
 	faded         float32
 	step          int64
+	interpolation Interpolation
 	after         Voice
 	heir          bool
 	bus           Bus
 	rank
+
+	fine   []fineFilter // what goes with the interpolation
+	window *fineWindow
 }
 
 // A desk is the senders' side of the mixer. Setups lie beside the queue, in the slot that the
@@ -150,6 +156,7 @@ type desk struct {
 	cmds   *ring[command]
 	free   *ring[int32] // slots; Mix puts in
 	setups []setup
+	frames []*fineWindow // by slot; nil until one is needed there
 	most   uint64        // commands under way at a time
 	done   atomic.Uint64 // commands carried out
 
@@ -172,6 +179,7 @@ const maxParcels = 64
 func (d *desk) init(voices, queue int) {
 	d.cmds, d.most = newRing[command](queue), uint64(queue)
 	d.setups = make([]setup, voices)
+	d.frames = make([]*fineWindow, voices)
 	d.free = newRing[int32](voices)
 	for slot := range voices {
 		d.free.push(int32(slot))
@@ -214,6 +222,9 @@ func (d *desk) put(c *command) {
 
 // start takes a slot and queues c, which starts a voice in it.
 func (d *desk) start(s *setup, c *command) (Voice, error) {
+	if s.interpolation == Sinc {
+		s.fine = fineBank()
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if s.bus > d.buses {
@@ -230,11 +241,25 @@ func (d *desk) start(s *setup, c *command) (Voice, error) {
 	id := Voice(d.last<<(slotBits+1)) | Voice(slot)
 	if s.feed != nil {
 		id |= feedBit
+		s.window = d.window(s, slot)
 	}
 	d.setups[slot] = *s
 	c.voice = id
 	d.put(c)
 	return id, nil
+}
+
+// window is a slot's window of a feed, where it needs one; mu is held.
+func (d *desk) window(s *setup, slot int32) *fineWindow {
+	switch w := d.frames[slot]; {
+	case s.fine == nil:
+		return nil
+	case w == nil:
+		d.frames[slot] = new(fineWindow)
+	default:
+		*w = fineWindow{}
+	}
+	return d.frames[slot]
 }
 
 // PlayPCM starts a voice on p. A start behind the last frame is a voice that ends at once. The error
@@ -275,7 +300,7 @@ func (m *Mixer) start(s *setup, p *Params) (id Voice, err error) {
 		s.loop = *p.Loop
 	}
 	s.start, s.length, s.fadeIn, s.curve = p.Start, p.Length, p.FadeIn, p.Curve
-	s.paused, s.after, s.heir = p.Paused, p.After, p.Heir
+	s.paused, s.after, s.heir, s.interpolation = p.Paused, p.After, p.Heir, p.Interpolation
 	s.bus, s.rank = p.Bus, rank{p.Groups, p.Priority, p.Protected}
 	if s.fadeIn == 0 && s.start > 0 {
 		s.fadeIn = len(m.curve)
@@ -368,7 +393,7 @@ func (f *Fade) command() (x command, err error) {
 }
 
 // SetPitch moves the speed at which the sound goes by to so many times its own, 1/64 to 64, within
-// 5 ms. Sounds go by at any but 1 by cubic interpolation.
+// 5 ms.
 func (c Commands) SetPitch(v Voice, pitch float64) error {
 	step, err := stepOf(pitch)
 	if err != nil {

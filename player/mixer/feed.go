@@ -31,6 +31,9 @@ type flow struct {
 	whole  int      // frames of the window from the place on that are the feed's
 }
 
+// position is the next frame to be heard. What a feed that is bent gives is taken ahead of it.
+func (v *voice) position() int64 { return max(v.at.pos-int64(max(v.flow.whole, 0)), 0) }
+
 // fetch returns the voice's next n frames: fewer if the feed ends.
 func (m *Mixer) fetch(v *voice, n int) []float32 {
 	if f := &v.flow; f.bent || v.speed.bent() {
@@ -38,6 +41,9 @@ func (m *Mixer) fetch(v *voice, n int) []float32 {
 	}
 	n = m.draw(v, n)
 	v.over = v.flow.over
+	if v.window != nil {
+		v.window.push(m.input[:v.samples(n)], v.samples(1))
+	}
 	return m.input[:v.samples(n)]
 }
 

@@ -11,11 +11,17 @@ import (
 func FuzzCommands(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20})
 	f.Add([]byte("\x00\x10\x00\x20\x05\x80\xff\x00\x40\x09\x33\x00\x01\x0a\xc8\x00\x02\x0b\x11\x01\x03"))
-	seed := make([]byte, 0, 400)
-	for i := range 100 {
-		seed = binary.LittleEndian.AppendUint32(seed, uint32(i)*2654435761)
+	for _, by := range []uint32{2654435761, 2246822519} {
+		seed := make([]byte, 0, 400)
+		for i := range uint32(100) {
+			seed = binary.LittleEndian.AppendUint32(seed, i*by)
+		}
+		f.Add(seed)
 	}
-	f.Add(seed)
+	for kind := range byte(3) { // a sound of its own pitch in a loop, then one of half of it, and a feed
+		f.Add([]byte{0, 0, 0, 128, 128, 0, 0, 0, 0, 0, 128, 1, 0, 0, 1, kind, 1, 2, 1, 0, 10, 60, 0, 200,
+			0, 0, 10, 0, 64, 90, 0, 0, 0, 128, 128, 0, 0, 0, 0, 0, 64, 1, 0, 0, 1, kind, 1, 4, 0, 255})
+	}
 	sounds := []*PCM{noise16(1, 1, 300), noise16(2, 2, 50), float(noise16(3, 1, 1000)), count(1), {Channels: 2, F32: []float32{float32(math.NaN()), 3e38, 1, 2}}}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := newRig(t, Config{Rate: 2000, Voices: 30, Queue: 60, Heard: 8, Limiter: len(data)%2 == 0})
@@ -141,7 +147,7 @@ func (d *driver) act() {
 func (d *driver) play(b Bus) {
 	o := Params{
 		Gain: d.real(), Pan: d.real() / 2, Start: d.whole(), At: d.whole(), Length: d.whole(), FadeIn: int(d.whole()), Curve: Curve(d.byte() % 5),
-		Pitch: math.Exp2(d.real()), Paused: d.byte()%4 == 0, Bus: b, Groups: [2]Group{Group(d.byte() % 4)}, Priority: int8(d.byte()), Protected: d.byte()%8 == 0,
+		Pitch: math.Exp2(d.real()), Paused: d.byte()%4 == 0, Bus: b, Groups: [2]Group{Group(d.byte() % 4)}, Priority: int8(d.byte()), Protected: d.byte()%8 == 0, Interpolation: Interpolation(d.byte() % 3),
 	}
 	if d.byte()%3 == 0 {
 		o.After = d.voice()

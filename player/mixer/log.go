@@ -59,6 +59,7 @@ type startLine struct {
 	Curve     Curve      `json:"curve,omitempty"`
 	Faded     *float32   `json:"faded,omitempty"` // nil = 1
 	Step      int64      `json:"step"`            // 2^-32 frames a frame
+	Sinc      bool       `json:"sinc,omitempty"`  // how it interpolates
 	Paused    bool       `json:"paused,omitempty"`
 	After     uint64     `json:"after,omitempty"`
 	Heir      bool       `json:"heir,omitempty"`
@@ -155,7 +156,7 @@ func (n *note) line() *line {
 func (s *setup) line(at int64) *startLine {
 	l := &startLine{
 		Sound: s.name(), Feed: s.feed != nil, At: at, Level: s.level, Law: s.law, From: s.start, Length: s.length, FadeIn: s.fadeIn,
-		Curve: s.curve, Step: s.step, Paused: s.paused, After: s.after.number(), Heir: s.heir, Bus: s.bus, Groups: s.groups, Priority: s.priority,
+		Curve: s.curve, Step: s.step, Sinc: s.interpolation == Sinc, Paused: s.paused, After: s.after.number(), Heir: s.heir, Bus: s.bus, Groups: s.groups, Priority: s.priority,
 		Protected: s.protected,
 	}
 	if s.loops {
@@ -284,6 +285,9 @@ func (p *Replay) start(l *line) error {
 	}
 	if s.loops {
 		s.loop = *o.Loop
+	}
+	if o.Sinc {
+		s.interpolation = Sinc
 	}
 	if o.Faded != nil {
 		s.faded = *o.Faded

@@ -135,6 +135,7 @@ func (s *session) play() {
 		Gain: -rnd.Float64() * 20, Pan: rnd.Float64()*2 - 1, At: s.r.Time() + rnd.Int64N(500) - 250, Bus: s.buses[rnd.IntN(len(s.buses))],
 		Groups: [2]Group{s.groups[rnd.IntN(3)], s.groups[rnd.IntN(3)]}, Priority: int8(rnd.IntN(3)), Protected: rnd.IntN(9) == 0,
 	}
+	o.Interpolation = Interpolation(rnd.IntN(2))
 	if len(s.ids) > 0 && rnd.IntN(3) == 0 {
 		o.After = s.ids[rnd.IntN(len(s.ids))]
 	}
@@ -164,7 +165,7 @@ func TestLogLines(t *testing.T) {
 	b := r.bus(0)
 	p := count(9)
 	p.Name = "jump.wav"
-	id := r.play(p, Params{At: 2, Loop: &Loop{Start: 1}, Bus: b})
+	id := r.play(p, Params{At: 2, Loop: &Loop{Start: 1}, Bus: b, Interpolation: Sinc})
 	r.mix(1)
 	r.ok(r.At(4).Seek(id, 3))
 	r.ok(r.SetGain(id, 20))
@@ -175,7 +176,7 @@ func TestLogLines(t *testing.T) {
 	var log strings.Builder
 	r.ok(r.WriteLog(&log))
 	want := `{"frame":0,"order":1,"do":"bus","bus":1}
-{"frame":0,"order":2,"do":"start","voice":1,"start":{"sound":"jump.wav","at":2,"level":1,"law":[1,1],"loop":{"Start":1,"End":0,"Count":0},"step":4294967296,"bus":1,"groups":[0,0]}}
+{"frame":0,"order":2,"do":"start","voice":1,"start":{"sound":"jump.wav","at":2,"level":1,"law":[1,1],"loop":{"Start":1,"End":0,"Count":0},"step":4294967296,"sinc":true,"bus":1,"groups":[0,0]}}
 {"frame":1,"order":4,"do":"gain","voice":1,"gain":[10,10]}
 {"frame":1,"order":5,"do":"effect","bus":1,"args":[1,0,0]}
 {"frame":1,"order":7,"do":"start","voice":2,"start":{"sound":"","feed":true,"at":1,"level":1,"law":[1,1],"step":4294967296,"groups":[0,0]}}
@@ -287,7 +288,7 @@ func FuzzReplay(f *testing.F) {
 	for _, l := range hostileLines {
 		f.Add([]byte(l))
 	}
-	f.Add([]byte(`{"frame":1,"order":2,"do":"start","voice":1,"start":{"sound":"a","at":2,"level":1,"law":[1,1],"loop":{"Start":1,"End":5,"Count":0},"step":9294967296,"groups":[0,0]}}
+	f.Add([]byte(`{"frame":1,"order":2,"do":"start","voice":1,"start":{"sound":"a","at":2,"level":1,"law":[1,1],"loop":{"Start":1,"End":5,"Count":0},"step":9294967296,"sinc":true,"groups":[0,0]}}
 {"frame":3,"order":3,"do":"seek","voice":1,"args":[7]}
 {"frame":3,"order":4,"do":"loop","voice":1,"args":[1,99,3]}
 {"frame":5,"order":5,"do":"pitch","voice":1,"args":[200000000000]}`))

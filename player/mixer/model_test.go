@@ -60,6 +60,8 @@ type modelVoice struct {
 	before         *modelVoice // in a queue
 	step, by, goal int64       // 2^-32 frames a frame
 	steps          int         // until it is goal
+	top            int64       // where steps lead from
+	fineWay        bool
 	begun, heard   bool
 	closed, doomed bool
 	paused, ending bool
@@ -71,8 +73,9 @@ type modelVoice struct {
 
 type place struct {
 	pos, turns int
-	seam       bool // come from the loop's end
 	frac       int64
+	last       [2]int // start and end of the loop that turned last
+	laps       int    // how often it did
 }
 
 type model struct {
@@ -99,7 +102,7 @@ func (m *model) play(p *PCM, o Params) *modelVoice {
 	if o.Pitch != 0 {
 		v.goal = int64(math.Round(o.Pitch * one))
 	}
-	v.step = v.goal
+	v.step, v.fineWay = v.goal, o.Interpolation == Sinc
 	if o.Length == 0 {
 		v.left = -1
 	}
@@ -182,15 +185,15 @@ func (m *model) fadeTo(v *modelVoice, f Fade) {
 func (m *model) setPitch(v *modelVoice, pitch float64) {
 	v.closed = false
 	v.goal = int64(math.Round(pitch * one))
-	v.steps, v.by = m.ramp, (v.goal-v.step)/int64(m.ramp)
+	v.steps, v.by, v.top = m.ramp, (v.goal-v.step)/int64(m.ramp), v.step
 	if !v.heard || v.still() {
-		v.step, v.steps = v.goal, 0
+		v.step, v.steps, v.top = v.goal, 0, 0
 	}
 }
 
 func (m *model) seek(v *modelVoice, frame int) {
 	old := v.place
-	v.pos, v.frac, v.seam = frame, 0, false
+	v.pos, v.frac, v.laps = frame, 0, 0
 	v.closed = false
 	switch {
 	case !v.heard:
@@ -222,11 +225,13 @@ func (v *modelVoice) step1(p *place) {
 	}
 	inside := p.pos < v.end
 	p.pos++
-	p.seam = false
 	if p.turns != 0 && inside && p.pos == v.end {
+		if p.last != [2]int{v.start, v.end} {
+			p.last, p.laps = [2]int{v.start, v.end}, 0
+		}
 		p.pos = v.start
 		p.turns--
-		p.seam = true
+		p.laps++
 	}
 }
 
@@ -295,7 +300,7 @@ func (m *model) frame(v *modelVoice) (out [2]float64) {
 	v.walk(&v.place)
 	v.walk(&v.old)
 	if v.steps--; v.steps <= 0 {
-		v.step, v.steps = v.goal, 0
+		v.step, v.steps, v.top = v.goal, 0, 0
 	}
 	v.left = max(v.left-1, min(v.left, 0))
 	m.check(v)
@@ -305,11 +310,10 @@ func (m *model) frame(v *modelVoice) (out [2]float64) {
 // value is the sound at a place, between its frames the cubic with Catmull and Rom's tangents, at the
 // nearest of 4096 places.
 func (v *modelVoice) value(p place, side int) float64 {
-	back := p.pos - 1
-	if p.seam {
-		back = v.end - 1
+	if v.fineWay {
+		return v.fine(p, side)
 	}
-	a, b := v.sample(back, side), v.sample(p.pos, side)
+	a, b := v.sample(p.back().pos, side), v.sample(p.pos, side)
 	t := math.Floor(float64(p.frac)/one*4096+0.5) / 4096
 	v.step1(&p)
 	c := v.sample(p.pos, side)
@@ -317,6 +321,53 @@ func (v *modelVoice) value(p place, side int) float64 {
 	d := v.sample(p.pos, side)
 	h1, h2 := (c-a)/2, (d-b)/2
 	return b*(1-3*t*t+2*t*t*t) + c*(3*t*t-2*t*t*t) + h1*(t-2*t*t+t*t*t) + h2*(t*t*t-t*t)
+}
+
+// back is the place one frame before.
+func (p place) back() place {
+	if p.laps > 0 && p.pos == p.last[0] {
+		p.pos = p.last[1]
+		p.laps--
+	}
+	p.pos--
+	return p
+}
+
+// fine is the sound at a place by the sum of all frames under the windowed sinc, which is as wide as
+// the range of pitches asks for; linear between places that have weights.
+func (v *modelVoice) fine(p place, side int) float64 {
+	if v.frac == 0 && v.steps <= 0 && v.goal == one {
+		return v.sample(p.pos, side) // as it is
+	}
+	pitch := 1.0
+	for i := 1; i <= 18 && math.Round(pitch*one) < float64(max(v.goal, v.top)); i++ {
+		pitch = math.Exp2(float64(i) / 6)
+	}
+	rows := math.Ceil(128 / pitch)
+	row, t := math.Modf(float64(p.frac) / one * rows)
+	return (1-t)*v.fineAt(p, side, row/rows, pitch) + t*v.fineAt(p, side, (row+1)/rows, pitch)
+}
+
+// fineAt is what fine is at t behind the place for one of the places that have weights.
+func (v *modelVoice) fineAt(p place, side int, t, pitch float64) float64 {
+	half, beta := 12*pitch, 0.1102*(80-8.7)
+	sum, all := 0.0, 0.0
+	add := func(u float64, pos int) {
+		if x := u * u / (half * half); x < 1 {
+			w := sinc(u/pitch) * bessel(beta*math.Sqrt(1-x))
+			all += w
+			sum += w * v.sample(pos, side)
+		}
+	}
+	for q, u := p, -t; u > -half; u-- {
+		add(u, q.pos)
+		q = q.back()
+	}
+	for u := 1 - t; u < half; u++ {
+		v.step1(&p)
+		add(u, p.pos)
+	}
+	return sum / all
 }
 
 func (v *modelVoice) sample(pos, side int) float64 {
@@ -406,6 +457,7 @@ func (s *script) play(at int64) {
 	if rnd.IntN(3) == 0 {
 		o.Pitch = s.pitch()
 	}
+	o.Interpolation = Interpolation(rnd.IntN(2))
 	i, after := len(s.voices), -1
 	if i > 0 && rnd.IntN(3) == 0 {
 		after = rnd.IntN(i)

@@ -6,7 +6,7 @@ import (
 )
 
 // Voices whose pitch is not 1 go through their sound by steps that are no whole frames, and what
-// lies between frames is taken from the cubic through the two on either side (Catmull and Rom, "A
+// lies between frames is taken, unless Params.Interpolation is Sinc, from the cubic through the two on either side (Catmull and Rom, "A
 // class of local interpolating splines", 1974: the tangent at a frame is half of the difference of
 // its neighbours). At a whole frame it gives that frame, bit for bit.
 //
@@ -97,7 +97,6 @@ func (v *voice) slide(c *cursor, way int64) {
 	from := c.pos
 	c.pos += way / one
 	c.frac = way % one
-	c.seam = c.seam && c.pos == from
 	if l := v.loop; c.turns != 0 && from < l.End && c.pos >= l.End {
 		laps := (c.pos-l.End)/(l.End-l.Start) + 1
 		if c.turns > 0 {
@@ -106,16 +105,16 @@ func (v *voice) slide(c *cursor, way int64) {
 		}
 		c.loops += laps
 		c.pos -= laps * (l.End - l.Start)
-		c.seam = c.pos == l.Start
+		c.seam.pass(&l, laps)
 	}
 	if c.pos >= v.frames {
 		c.pos, c.frac = max(v.frames, c.pos), 0
 	}
 }
 
-// reach is how many of the next n frames there are from c, a copy.
-func (v *voice) reach(c cursor, n int) (got int) {
-	s, all := v.speed, c
+// reach is how many of the next n frames there are from c, a copy, at a speed.
+func (v *voice) reach(c cursor, s speed, n int) (got int) {
+	all := c
 	if v.slide(&all, s.sum(n)); all.pos < v.frames {
 		return n
 	}
@@ -141,6 +140,9 @@ func (m *Mixer) bend(v *voice, c cursor, n int) (got int, scale float32) {
 }
 
 func bend[S sample](m *Mixer, v *voice, all []S, c cursor, out []float32) (got int) {
+	if v.fine != nil {
+		return bendFine(m, v, all, c, out)
+	}
 	ch := v.samples(1)
 	s := v.speed
 	for n := len(out) / ch; got < n && c.pos < v.frames; {
@@ -164,7 +166,7 @@ func bend[S sample](m *Mixer, v *voice, all []S, c cursor, out []float32) (got i
 // are no more next to each other in the PCM.
 func (v *voice) free(c *cursor) int {
 	last := v.limit(c) - 2 // the place must stay below it
-	if c.pos >= last || c.pos == 0 || c.seam {
+	if c.pos >= last || c.pos == 0 || c.seamed() {
 		return 0
 	}
 	fastest := max(v.speed.step, v.speed.to)
@@ -259,14 +261,17 @@ func bendSeam[S sample](v *voice, all []S, c *cursor, out []float32) {
 	}
 }
 
+// seamed reports that the frame before the place is not the one before it in the sound.
+func (c *cursor) seamed() bool { return c.seam.laps > 0 && c.pos == c.seam.start }
+
 // around is the frame that is played i frames behind c, or the one before it.
 func (v *voice) around(c *cursor, i int64) int64 {
 	switch p := *c; {
 	case i >= 0:
 		v.step(&p, i)
 		return p.pos
-	case c.seam:
-		return v.loop.End - 1
+	case c.seamed():
+		return c.seam.end - 1
 	}
 	return c.pos - 1
 }
@@ -274,6 +279,9 @@ func (v *voice) around(c *cursor, i int64) int64 {
 // bendFeed makes the voice's next n frames from a feed, and returns them: n, unless the feed has
 // ended. The feed is read three frames ahead of the place.
 func (m *Mixer) bendFeed(v *voice, n int) []float32 {
+	if v.fine != nil {
+		return m.bendFeedFine(v, n)
+	}
 	f, s, out := &v.flow, v.speed, m.bent[:v.samples(n)]
 	if !f.bent {
 		f.bent, f.window[0] = true, f.last

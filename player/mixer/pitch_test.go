@@ -98,11 +98,13 @@ func TestSetPitch(t *testing.T) {
 func TestPitchGlides(t *testing.T) {
 	p := tone(100, 48000, 1, 48000)
 	own, _ := largestStep(r2(p.F32))
-	var outs [2][]float32
-	for i, start := range []func(r rig) Voice{
-		func(r rig) Voice { return r.play(p, Params{}) },
-		func(r rig) Voice { return r.feed(&soundFeed{p: p}, Params{}) },
-	} {
+	var outs [4][]float32
+	for i := range outs {
+		o := Params{Interpolation: Interpolation(i / 2)}
+		start := func(r rig) Voice { return r.play(p, o) }
+		if i%2 == 1 {
+			start = func(r rig) Voice { return r.feed(&soundFeed{p: p}, o) }
+		}
 		r := newRig(t, Config{})
 		id := start(r)
 		r.ok(r.At(500).SetPitch(id, 2))
@@ -111,12 +113,14 @@ func TestPitchGlides(t *testing.T) {
 		x := r.mix(10000)
 		outs[i] = x
 		if step, at := largestStep(x); step > own*2.0001 {
-			t.Errorf("step of %.5f at frame %d, at twice the speed own steps are %.5f", step, at, 2*own)
+			t.Errorf("interpolation %d: step of %.5f at frame %d, at twice the speed own steps are %.5f", i/2, step, at, 2*own)
 		}
 	}
-	for i := range outs[0] {
-		if outs[0][i] != outs[1][i] {
-			t.Fatalf("sample %d: %v from memory, %v from a feed", i, outs[0][i], outs[1][i])
+	for k := range outs[0] {
+		for i := 0; i < len(outs); i += 2 {
+			if outs[i][k] != outs[i+1][k] {
+				t.Fatalf("interpolation %d, sample %d: %v from memory, %v from a feed", i/2, k, outs[i][k], outs[i+1][k])
+			}
 		}
 	}
 }
@@ -133,12 +137,14 @@ func r2(x []float32) (y []float32) {
 func TestPitchFeedEnds(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 3, 4, 50} {
 		for _, pitch := range []float64{0.3, 0.5, 1.7, 2, 11} {
-			r := newRig(t, Config{})
-			r.feed(&soundFeed{p: count(n)}, Params{Pitch: pitch})
-			r.mix(400)
-			want := int64(math.Ceil(float64(n) * one / math.Round(pitch*one)))
-			if last, idle := r.Idle(); !idle || last != want {
-				t.Errorf("%d frames at pitch %v: idle %v since frame %d, want %d", n, pitch, idle, last, want)
+			for name, kind := range kinds {
+				r := newRig(t, Config{})
+				r.feed(&soundFeed{p: count(n)}, Params{Pitch: pitch, Interpolation: kind})
+				r.mix(400)
+				want := int64(math.Ceil(float64(n) * one / math.Round(pitch*one)))
+				if last, idle := r.Idle(); !idle || last != want {
+					t.Errorf("%d frames at pitch %v, %s: idle %v since frame %d, want %d", n, pitch, name, idle, last, want)
+				}
 			}
 		}
 	}
@@ -150,6 +156,8 @@ func TestPitchHostile(t *testing.T) {
 	p := &PCM{Channels: 1, F32: []float32{1, nan, 3e38, -3e38, 3e38, float32(math.Inf(1)), 1, 1, 1, 1, 1, 1, 1}}
 	r.play(p, Params{Pitch: 0.3, Loop: &Loop{}})
 	r.feed(&soundFeed{p: p}, Params{Pitch: 0.3})
+	r.play(p, Params{Pitch: 0.3, Loop: &Loop{}, Interpolation: Sinc})
+	r.feed(&soundFeed{p: p}, Params{Pitch: 0.3, Interpolation: Sinc})
 	for i, x := range r.mix(300) {
 		if x-x != 0 {
 			t.Fatalf("sample %d is %v", i, x)
@@ -161,23 +169,32 @@ func TestPitchHostile(t *testing.T) {
 func BenchmarkPitch(b *testing.B) {
 	for _, channels := range []int{1, 2} {
 		for _, wide := range []bool{false, true} {
-			b.Run(fmt.Sprintf("%d channels/wide=%v", channels, wide), func(b *testing.B) {
-				const voices = 64
-				m := New(Config{Rate: 48000})
-				p := noise16(1, channels, 88200)
-				if wide {
-					p = float(p)
+			for _, pitch := range []float64{44100.0 / 48000, 1.5} {
+				for name, kind := range kinds {
+					b.Run(fmt.Sprintf("%d channels/wide=%v/%.2f/%s", channels, wide, pitch, name), func(b *testing.B) {
+						p := noise16(1, channels, 88200)
+						if wide {
+							p = float(p)
+						}
+						benchPitch(b, p, Params{Pitch: pitch, Loop: &Loop{}, Interpolation: kind})
+					})
 				}
-				for i := range voices {
-					m.PlayPCM(p, Params{Pitch: 44100.0 / 48000, Loop: &Loop{}, Start: int64(i * 997)})
-				}
-				block := make([]float32, 512)
-				b.ReportAllocs()
-				for b.Loop() {
-					m.Mix(block)
-				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*256*voices), "ns/voiceframe")
-			})
+			}
 		}
 	}
+}
+
+func benchPitch(b *testing.B, p *PCM, o Params) {
+	const voices = 64
+	m := New(Config{Rate: 48000})
+	for i := range voices {
+		o.Start = int64(i * 997)
+		m.PlayPCM(p, o)
+	}
+	block := make([]float32, 512)
+	b.ReportAllocs()
+	for b.Loop() {
+		m.Mix(block)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*256*voices), "ns/voiceframe")
 }

@@ -82,7 +82,7 @@ func (m *Mixer) skip(v *voice, n int) int {
 	case v.feed != nil:
 		return len(m.fetch(v, n)) / v.samples(1)
 	case v.bent(c) && !v.jump.away:
-		return v.reach(*c, n)
+		return v.reach(*c, v.speed, n)
 	}
 	return n
 }

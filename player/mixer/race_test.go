@@ -59,7 +59,7 @@ func commandAway(t *testing.T, m *Mixer, rnd *rand.Rand, sounds []*PCM) (started
 	group, _ := m.NewGroup(Limit{Voices: 5, Steal: true})
 	for range 1000 {
 		if rnd.IntN(4) == 0 || len(mine) == 0 {
-			v, err := m.PlayPCM(sounds[rnd.IntN(len(sounds))], Params{Gain: -10, At: m.Time() + rnd.Int64N(300), Start: rnd.Int64N(50), After: Voice(rnd.Uint64N(2)) * last(mine), Bus: bus, Groups: [2]Group{group}})
+			v, err := m.PlayPCM(sounds[rnd.IntN(len(sounds))], Params{Gain: -10, Interpolation: Interpolation(rnd.IntN(2)), At: m.Time() + rnd.Int64N(300), Start: rnd.Int64N(50), After: Voice(rnd.Uint64N(2)) * last(mine), Bus: bus, Groups: [2]Group{group}})
 			if err == nil {
 				mine = append(mine, v)
 				started++

@@ -51,16 +51,19 @@ func bessel(x float64) float64 {
 // windowSteps intervals of the window are enough: linear between them it errs by 2e-7 or -134 dB.
 const windowSteps = 4096
 
-// window is the Kaiser window for stopband, by the square of the distance from its middle, from 0 to
-// 1 in windowSteps, and one more entry so that the last interval needs no test.
-var window = sync.OnceValue(func() []float64 {
-	_, beta := kaiser(stopband, 1)
+// window is the Kaiser window for stopband.
+var window = sync.OnceValue(func() []float64 { return kaiserWindow(stopband) })
+
+// kaiserWindow is the Kaiser window for attenuation a in dB, by the square of the distance from its
+// middle, from 0 to 1 in windowSteps, and one more entry so that the last interval needs no test.
+func kaiserWindow(a float64) []float64 {
+	_, beta := kaiser(a, 1)
 	w := make([]float64, windowSteps+2)
 	for i := range windowSteps + 1 {
 		w[i] = bessel(beta*math.Sqrt(1-float64(i)/windowSteps)) / bessel(beta)
 	}
 	return w
-})
+}
 
 // newFilter designs the filter from rate in to rate out.
 func newFilter(in, out int) *filter {
@@ -79,15 +82,15 @@ func newFilter(in, out int) *filter {
 		f.rows = int(math.Ceil(fineRows * low / float64(in)))
 	}
 	f.table = make([]float32, (f.rows+1)*f.taps)
-	f.fill((pass+stop)/float64(in), half)
+	f.fill((pass+stop)/float64(in), half, window())
 	return f
 }
 
-// fill computes the table: rows of the sinc with cut-off c, in halves of the input rate, each scaled
-// to sum to 1, so that a constant stays one. The filter is even, so the second half of the rows is
+// fill computes the table: rows of the sinc with cut-off c, in halves of the input rate, under the
+// window w of so many input frames to either side, each scaled to sum to 1, so that a constant stays one. The filter is even, so the second half of the rows is
 // the first backwards.
-func (f *filter) fill(c, half float64) {
-	row, w := make([]float64, f.taps), window()
+func (f *filter) fill(c, half float64, w []float64) {
+	row := make([]float64, f.taps)
 	for r := 0; r <= f.rows/2; r++ {
 		sum := 0.0
 		for k := range row {

@@ -12,7 +12,7 @@ type State struct {
 	Paused    bool  // it, its bus, or one above
 	Unheard   bool  // plays on unheard, for want of room
 	Ended     bool  // all else is 0 then
-	Position  int64 // next frame of the PCM; frames taken from a feed
+	Position  int64 // next frame of the PCM, or of what came from a feed
 	Loops     int64 // how often the loop was turned back
 	Underruns int64 // how often the feed ran dry
 }
@@ -113,7 +113,7 @@ func (m *Mixer) publish() {
 		s.where[slot] = int32(i)
 		s.voices[i] = voiceState{v.id, State{
 			Waiting: !v.begun, Playing: v.begun && !paused, Paused: paused, Unheard: v.veiled,
-			Position: v.at.pos, Loops: v.at.loops, Underruns: v.flow.underruns,
+			Position: v.position(), Loops: v.at.loops, Underruns: v.flow.underruns,
 		}}
 		underruns += v.flow.underruns
 		if v.veiled {

@@ -33,6 +33,9 @@ type voice struct {
 	gate  move  // closed while paused or veiled
 	jump  jump
 	flow  flow // of a feed
+
+	fine   []fineFilter // of Sinc; nil = Cubic
+	window *fineWindow  // of a feed then
 }
 
 // A cursor is a place in a sound.
@@ -41,7 +44,19 @@ type cursor struct {
 	frac  int64 // of one: how far beyond pos, where the pitch is not 1
 	turns int64 // times that the loop is still to be turned back; below 0 = for ever
 	loops int64 // times that it was
-	seam  bool  // at the loop's start and come from its end
+	seam  seam  // the last one passed
+}
+
+// A seam is where a loop turned back: what is played before its start is what lies before its end, as
+// often as it turned there without a seek.
+type seam struct{ start, end, laps int64 }
+
+// pass counts turns of a loop.
+func (s *seam) pass(l *Loop, laps int64) {
+	if s.start == l.Start && s.end == l.End {
+		laps += s.laps
+	}
+	*s = seam{l.Start, l.End, laps}
 }
 
 // A jump is a seek on its way. The voice is at its new place from the start, and heard there from
@@ -57,7 +72,7 @@ func (v *voice) enter(id Voice, s *setup, curve []float32) {
 	*v = voice{
 		id: id, pcm: s.pcm, feed: s.feed, paused: s.paused, at: cursor{pos: s.start}, left: s.length,
 		level: s.level, law: s.law, gain: restAt(scaled(s.law, s.level)), fade: rest(s.faded), gate: rest(1),
-		speed: restSpeed(s.step), rank: s.rank,
+		speed: restSpeed(s.step), rank: s.rank, fine: s.fine, window: s.window,
 	}
 	if s.length == 0 {
 		v.left = -1
@@ -152,7 +167,7 @@ func (v *voice) stop(n int, shape Curve, curve []float32) {
 func (v *voice) seekTo(frame int64, m *Mixer) {
 	j := &v.jump
 	old := v.at
-	v.at.pos, v.at.frac, v.at.seam = frame, 0, false
+	v.at.pos, v.at.frac, v.at.seam = frame, 0, seam{}
 	v.closed = false
 	switch {
 	case !v.heard:
@@ -215,7 +230,8 @@ func (v *voice) step(c *cursor, n int64) {
 		k := min(n, end-c.pos)
 		c.pos += k
 		n -= k
-		if c.seam = c.turns != 0 && c.pos == end && end == v.loop.End; c.seam {
+		if c.turns != 0 && c.pos == end && end == v.loop.End {
+			c.seam.pass(&v.loop, 1)
 			c.pos = v.loop.Start
 			c.loops++
 			c.turns = max(c.turns-1, min(c.turns, -1))
