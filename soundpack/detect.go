@@ -50,12 +50,12 @@ func detect(open opener, path, index, name string) (find, error) {
 		}
 	}
 	beside, wrong := besides(open, path, index)
-	if index == "" {
-		beside = notOfOthers(open, path, beside)
-	}
 	var heads []find
 	if index == "" && size >= 0 {
 		heads = headings(data, size)
+	}
+	if index == "" {
+		beside = notOfOthers(open, path, heads, beside)
 	}
 	switch all := append(heads, beside...); len(all) {
 	case 1:
@@ -110,25 +110,41 @@ func besides(open opener, path, index string) (all []find, wrong error) {
 	return all, wrong
 }
 
-// notOfOthers leaves out the index of music.data where music.dat is opened, and the other way round: packs
-// of two layouts may lie side by side.
-func notOfOthers(open opener, path string, all []find) []find {
-	if len(all) < 2 {
+// usualData are the endings of data files of the layouts of two files.
+var usualData = map[string]string{"split": ".data", "crc": ".dat"}
+
+// isUsualData tells whether a file is called as data of two files.
+func isUsualData(path string) bool {
+	ext := filepath.Ext(path)
+	return ext == usualData["split"] || ext == usualData["crc"]
+}
+
+// notOfOthers leaves out the indexes that belong to other data beside them, where something else can be
+// meant: packs of several layouts may lie side by side. heads are the layouts of one file that fit.
+func notOfOthers(open opener, path string, heads, all []find) []find {
+	if len(all) == 0 || len(heads)+len(all) < 2 && !pickHead(hint(path, "")) {
 		return all
 	}
-	usual := map[string]string{"split": ".data", "crc": ".dat"}
 	var own []find
 	for _, f := range all {
-		data := strings.TrimSuffix(f.index, filepath.Ext(f.index)) + usual[f.layout.name()]
-		if filepath.Clean(data) != filepath.Clean(path) {
-			if other, err := open(data); err == nil {
-				other.Close()
-				continue
-			}
+		data := strings.TrimSuffix(f.index, filepath.Ext(f.index)) + usualData[f.layout.name()]
+		if filepath.Clean(data) != filepath.Clean(path) && owns(open, data, f, len(heads) > 0) {
+			continue
 		}
 		own = append(own, f)
 	}
 	return own
+}
+
+// owns tells whether data is there for an index to belong to, and, if that counts, fits it.
+func owns(open opener, data string, f find, fitting bool) bool {
+	file, err := open(data)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	return err == nil && (!fitting || holds(open, f, info.Size()))
 }
 
 // headings are the layouts of one file whose arithmetic holds.

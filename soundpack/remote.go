@@ -217,14 +217,12 @@ func (r *remotePack) index(at string) (*remoteIndex, error) {
 	}
 	x := &remoteIndex{}
 	if IsRemote(at) {
-		u := *r.data
-		named, err := url.Parse(at)
+		u, err := r.beside(at)
 		if err != nil {
 			return nil, err
 		}
-		u.Path, u.RawPath = named.Path, named.RawPath
 		if x = (&remoteIndex{err: r.failed}); r.failed == nil {
-			x = r.fetchIndex(&u)
+			x = r.fetchIndex(u)
 			r.judge(x.err)
 		}
 	} else {
@@ -252,11 +250,38 @@ func (r *remotePack) open(at string) (looked, error) {
 		}
 		return &lookedAt{f, f.size, f.time, f.url.Path}, nil
 	}
+	if IsRemote(at) && isUsualData(at) {
+		return r.peek(at)
+	}
 	x, err := r.index(at)
 	if err != nil {
 		return nil, err
 	}
 	return &lookedAt{strings.NewReader(x.text), int64(len(x.text)), x.time, at}, nil
+}
+
+// peek opens other data beside ours, of which only the first block is fetched.
+func (r *remotePack) peek(at string) (looked, error) {
+	u, err := r.beside(at)
+	if err != nil {
+		return nil, err
+	}
+	f, err := r.web.open(u)
+	if err != nil {
+		return nil, err
+	}
+	return &lookedAt{f, f.size, f.time, u.Path}, nil
+}
+
+// beside is the address of another file on the server, with the query of the data.
+func (r *remotePack) beside(at string) (*url.URL, error) {
+	named, err := url.Parse(at)
+	if err != nil {
+		return nil, err
+	}
+	u := *r.data
+	u.Path, u.RawPath = named.Path, named.RawPath
+	return &u, nil
 }
 
 // lookedAt is something that was fetched, and its own fs.FileInfo.
