@@ -38,6 +38,9 @@ an error (exit status 3). sndpak verify --deep counts both as damage.`,
 			if len(names) != 1 {
 				return usagef("decode takes one entry")
 			}
+			if err := src.spare(out, names); err != nil {
+				return err
+			}
 			s, err := src.decode(names[0])
 			if err != nil {
 				return err

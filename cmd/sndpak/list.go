@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sndpak/sndpak/player/decode"
 	"github.com/sndpak/sndpak/soundpack"
@@ -106,7 +107,17 @@ func listJSON(ctx context.Context, w io.Writer, p *soundpack.Pack) error {
 	return err
 }
 
+// nameColumn is how wide the column of names is: for the longest, within reason.
+func nameColumn(p *soundpack.Pack) int {
+	width := 20
+	for e := range p.Entries() {
+		width = max(width, utf8.RuneCountInString(oneLine(e.Name)))
+	}
+	return min(width, 60)
+}
+
 func listText(ctx context.Context, w io.Writer, p *soundpack.Pack) error {
+	width := nameColumn(p)
 	for l := range listing(ctx, p) {
 		what := l.Error
 		if what == "" {
@@ -117,7 +128,7 @@ func listText(ctx context.Context, w io.Writer, p *soundpack.Pack) error {
 		} else {
 			what = fmt.Sprintf("%9s  %s", "-", what)
 		}
-		if _, err := fmt.Fprintf(w, "%-20s %10d  %s\n", oneLine(l.Name), l.Size, oneLine(what)); err != nil {
+		if _, err := fmt.Fprintf(w, "%-*s %10d  %s\n", width, oneLine(l.Name), l.Size, oneLine(what)); err != nil {
 			return err
 		}
 	}

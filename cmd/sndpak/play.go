@@ -227,7 +227,7 @@ func play(cmd *cobra.Command, args []string, f *playFlags, out *outputFlags, log
 	return errors.Join(err, p.Close(), rec.close())
 }
 
-// spare refuses to write to a file that is played from.
+// spare refuses to write to a file that is read from.
 func (s *sounds) spare(path string, names []string) error {
 	target, err := os.Stat(path)
 	if err != nil {
@@ -245,7 +245,7 @@ func (s *sounds) spare(path string, names []string) error {
 	}
 	for _, f := range from {
 		if info, err := os.Stat(f); err == nil && os.SameFile(info, target) {
-			return usagef("%s is played from: it would be overwritten", path)
+			return usagef("%s is read from: it would be overwritten", path)
 		}
 	}
 	return nil

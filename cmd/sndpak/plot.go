@@ -116,6 +116,9 @@ func plot(cmd *cobra.Command, args []string, f *plotFlags) error {
 		return err
 	}
 	defer src.Close()
+	if err := src.spare(f.output, names); err != nil {
+		return err
+	}
 	if len(names) == 1 {
 		return plotOne(cmd, src, names[0], kinds, f)
 	}

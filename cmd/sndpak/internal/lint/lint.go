@@ -87,6 +87,7 @@ func Judge(pack string, found []Found, sounds []Sound, c *Config) *Report {
 		j.add(f)
 	}
 	j.formats(sounds)
+	j.aliases(sounds)
 	loud := j.median(sounds)
 	same := map[[32]byte]int{}
 	for i := range sounds {
@@ -220,13 +221,34 @@ func (j *judge) levels(s *Sound) {
 
 func dB(v float64) float64 { return 20 * math.Log10(v) }
 
+// alias reports whether the index knows the entry by another name than people do. A name with % may
+// be one of bytes that are shown escaped.
+func (s *Sound) alias() bool { return s.Raw != s.Name && !strings.Contains(s.Name, "%") }
+
+// aliases tells of all aliases in one finding: in a pack with folders most entries have one.
+func (j *judge) aliases(sounds []Sound) {
+	n, first := 0, (*Sound)(nil)
+	for i := range sounds {
+		if s := &sounds[i]; s.Longest > 0 && s.alias() {
+			if n++; first == nil {
+				first = s
+			}
+		}
+	}
+	if n == 0 {
+		return
+	}
+	r, _ := j.config.rule(ruleNear)
+	j.put(Finding{Rule: ruleNear, Level: r.Level, Entry: first.Name, Index: first.Index, Offset: first.Offset, Size: first.Size,
+		Text: fmt.Sprintf("in the index it is %q, and %d of %d entries are known by such an alias to programs that do not read the manifest", first.Raw, n, len(sounds))})
+}
+
 // name judges how near a name is to what the layout holds.
 func (j *judge) name(s *Sound) {
 	r, _ := j.config.rule(ruleNear)
 	switch n := len(s.Raw); {
 	case s.Longest == 0:
-	case n < len(s.Name) && !strings.Contains(s.Name, "%"):
-		j.say(s, ruleNear, "in the index it is %q: programs that do not read the manifest know it by that", s.Raw)
+	case s.alias(): // told once for all, see aliases
 	case float64(s.Longest-n) < r.Limit:
 		j.say(s, ruleNear, "its name has %d bytes of at most %d", n, s.Longest)
 	}
