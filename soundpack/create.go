@@ -203,10 +203,44 @@ func (c *creation) checkPlace() (err error) {
 	if err := c.look(); err != nil {
 		return err
 	}
+	if err := c.checkSource(); err != nil {
+		return err
+	}
+	some := len(c.sources) > 0
 	c.leaveOut(c.data)
 	c.leaveOut(c.Index)
+	if some && len(c.sources) == 0 {
+		return errors.New("there is nothing to pack but the pack itself")
+	}
 	return nil
 }
+
+// checkSource refuses to write over a part of the pack that the sources come from: it would be no pack
+// any more. The whole of it may be replaced.
+func (c *creation) checkSource() error {
+	i := slices.IndexFunc(c.sources, func(s Source) bool { return s.from != nil })
+	if i < 0 {
+		return nil
+	}
+	from := c.sources[i].from
+	data, index := c.there[0], c.there[1]
+	was := [2]fs.FileInfo{}
+	was[0], _ = os.Stat(from.Path()) // a file that is gone cannot be written over
+	was[1], _ = os.Stat(from.IndexPath())
+	whole := same(was[0], data) && (same(was[1], index) || was[1] == nil && index == nil)
+	if whole && c.layout.name() == from.layout.name() {
+		return nil
+	}
+	for i, p := range []string{from.Path(), from.IndexPath()} {
+		if same(was[i], data) || same(was[i], index) {
+			return fmt.Errorf("%s is read from: it would be overwritten", p)
+		}
+	}
+	return nil
+}
+
+// same tells whether both are there and are one file.
+func same(a, b fs.FileInfo) bool { return a != nil && b != nil && os.SameFile(a, b) }
 
 // look finds what is where the pack shall be.
 func (c *creation) look() error {
