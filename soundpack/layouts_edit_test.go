@@ -93,9 +93,9 @@ func TestLayoutsEditOthers(t *testing.T) {
 		if l.name() == "pck" { // what stood behind what went has moved up
 			want = map[string][]byte{"0": pattern(11), "5": pattern(12), "4": pattern(1), "2": pattern(3)}
 		}
-		script := shared(t, "interop", "refpack.py")
+		py, script := tool(t, "python3"), shared(t, "interop", "refpack.py")
 		for name, body := range want {
-			if got := run(t, "python3", script, "extract", l.name(), path, name); !bytes.Equal(got, body) {
+			if got := run(t, py, script, "extract", l.name(), path, name); !bytes.Equal(got, body) {
 				t.Errorf("they read %q as %d bytes, want %d", name, len(got), len(body))
 			}
 		}

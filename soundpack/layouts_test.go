@@ -166,8 +166,8 @@ func TestLayoutsOthersReadOurs(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := mustOpen(t, full)
-		script := shared(t, "interop", "refpack.py")
-		list := string(run(t, "python3", script, "list", l.name(), full))
+		py, script := tool(t, "python3"), shared(t, "interop", "refpack.py")
+		list := string(run(t, py, script, "list", l.name(), full))
 		for i := range p.Len() + 1 { // the manifest is one more file to them
 			e := p.Entry(i)
 			raw := e.Raw()
@@ -180,7 +180,7 @@ func TestLayoutsOthersReadOurs(t *testing.T) {
 		}
 		e, _ := p.Lookup("sfx/a longer name than fits.wav")
 		for key, want := range map[string][]byte{e.Raw(): pattern(700), p.Entry(p.Len()).Raw(): nil} {
-			got := run(t, "python3", script, "extract", l.name(), full, key)
+			got := run(t, py, script, "extract", l.name(), full, key)
 			if want == nil && !bytes.HasPrefix(got, []byte(manifestStart)) || want != nil && !bytes.Equal(got, want) {
 				t.Errorf("they read %q as %d bytes: %.40q", key, len(got), got)
 			}

@@ -146,11 +146,19 @@ func checkReaders(t *testing.T, pack string, files []string) {
 		name := filepath.Base(f)
 		for what, cmd := range map[string]*exec.Cmd{
 			"inxread.c":  exec.Command(reader, pack, index, strings.ToUpper(name)),
-			"refpack.py": exec.Command("python3", filepath.Join(interop, "refpack.py"), "extract", "split", pack, name),
+			"refpack.py": exec.Command(python(), filepath.Join(interop, "refpack.py"), "extract", "split", pack, name),
 		} {
 			if got, err := cmd.Output(); err != nil || !bytes.Equal(got, want) {
 				t.Errorf("%s reads %d bytes of %s, want %d (%v)", what, len(got), name, len(want), err)
 			}
 		}
 	}
+}
+
+// python is the system's own, where there is one: it starts in a tenth of the time of a version manager's.
+func python() string {
+	if own := "/usr/bin/python3"; exec.Command(own, "-c", "").Run() == nil {
+		return own
+	}
+	return "python3"
 }

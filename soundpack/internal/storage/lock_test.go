@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -85,6 +86,32 @@ func TestResolveAndSpaceAndList(t *testing.T) {
 	}
 	if _, err := (OS{}).Space(filepath.Join(dir, "nosuch")); err == nil {
 		t.Error("Space of no folder: no error")
+	}
+}
+
+// What a power cut leaves of a lock is a lock; what somebody else wrote is not, and stays as it is.
+func TestLockFoundAgain(t *testing.T) {
+	for text, want := range map[string]bool{
+		"": true, "\x00": true, "\x004711\n": true, "\x00\x00\x00\x00\x00\x00": true, "\x0012\x00\x00\x00": true,
+		"4711\n": false, "{}": false, "\x00" + strings.Repeat("1", 16): false,
+	} {
+		path := filepath.Join(t.TempDir(), "music.lock")
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		unlock, err := OS{}.Lock(path)
+		if (err == nil) != want {
+			t.Errorf("%q: %v, want a lock: %v", text, err, want)
+		}
+		if err == nil {
+			if err := unlock(); err != nil {
+				t.Errorf("%q: unlock: %v", text, err)
+			}
+			continue
+		}
+		if b, _ := os.ReadFile(path); string(b) != text {
+			t.Errorf("%q became %q", text, b)
+		}
 	}
 }
 

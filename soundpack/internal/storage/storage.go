@@ -182,7 +182,9 @@ func gone(path string, lock *flock.Flock) bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(own, there)
 }
 
-// foreign tells whether a file is there that holds more than a lock may: a byte and a number.
+// foreign tells whether a file is there that cannot be a lock: that holds more than a zero byte and a
+// number. What stands in the place of the number is not looked at, since the file is never synced: a
+// power cut may leave zeros there.
 func foreign(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -195,9 +197,7 @@ func foreign(path string) bool {
 	if err != nil || len(b) == 0 {
 		return false // held, on Windows; or free
 	}
-	text := strings.TrimSpace(string(b[1:]))
-	_, err = strconv.Atoi(text)
-	return b[0] != 0 || text != "" && err != nil
+	return b[0] != 0
 }
 
 func setHolder(path, text string) {
