@@ -64,6 +64,15 @@ type openSound struct {
 
 func (s openSound) Close() error { return errors.Join(s.Stream.Close(), s.file.Close()) }
 
+// noSound is why a name does not open as a sound, with the name.
+func (s *sounds) noSound(name string, err error) error {
+	err = fmt.Errorf("%s: %w", s.title(name), err)
+	if errors.Is(err, decode.ErrFormat) && promised(name) == nil {
+		return notSoundError{err}
+	}
+	return err
+}
+
 // decode opens a name as a sound.
 func (s *sounds) decode(name string) (openSound, error) {
 	f, err := s.Open(name)
@@ -83,7 +92,7 @@ func (s *sounds) decode(name string) (openSound, error) {
 	d, err := decode.Open(r, info.Size(), &decode.Options{CheckSum: true})
 	if err != nil {
 		f.Close()
-		return openSound{}, fmt.Errorf("%s: %w", s.title(name), err)
+		return openSound{}, s.noSound(name, err)
 	}
 	return openSound{d, f, s.title(name)}, nil
 }

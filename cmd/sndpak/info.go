@@ -23,7 +23,11 @@ func newInfo() *cobra.Command {
 		Short: "Tell all that is known of a pack, an entry or a sound file",
 		Long: `Tell all that is known of a pack, or of one entry. An entry is decoded to its end, so
 that its length, peak and silence are what is there and not what its header claims. Of a
-picture (PNG, JPEG, GIF, BMP, WebP) the size is told.`,
+picture (PNG, JPEG, GIF, BMP, WebP) the size is told, and of what else a pack holds where
+it is in it.
+
+The exit status is 3 where the entry is damaged, and 1 where it is a sound of a kind that
+is not supported.`,
 		Example: "  sndpak info music.data\n  sndpak info music.data theme.ogg\n  sndpak info song.mp3 --json",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -42,11 +46,7 @@ picture (PNG, JPEG, GIF, BMP, WebP) the size is told.`,
 			if len(names) != 1 {
 				return usagef("info takes one pack, or one entry")
 			}
-			facts, err := soundInfo(cmd, src, names[0])
-			if err != nil {
-				return err
-			}
-			return show(cmd, facts, asJSON)
+			return tell(cmd, src, names[0], asJSON)
 		},
 	}
 	pack.add(cmd.Flags())
@@ -147,23 +147,42 @@ func nonNil(s []string) []string {
 	return s
 }
 
-// soundInfo are the facts of one sound, decoded to its end.
+// tell shows the facts of one entry or file. What a pack tells of an entry is known though the entry may
+// not decode; and that it is no sound, nor called one, is no failure there.
+func tell(cmd *cobra.Command, src *sounds, name string, asJSON bool) error {
+	f, err := soundInfo(cmd, src, name)
+	if cmd.Context().Err() != nil || len(f) == 0 {
+		return err
+	}
+	if err != nil {
+		f.add("error", oneLine(err.Error()), "")
+	}
+	if as[notSoundError](err) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "sndpak: note: %s\n", oneLine(err.Error()))
+		err = nil
+	}
+	return errors.Join(show(cmd, f, asJSON), err)
+}
+
+// soundInfo are the facts of one sound, decoded to its end. Beside an error they are those of the pack.
 func soundInfo(cmd *cobra.Command, src *sounds, name string) (facts, error) {
 	var f facts
 	if p, e, ok := src.lookup(name); ok {
 		f.entry(p, e)
 	}
 	s, err := src.decode(name)
-	if errors.Is(err, decode.ErrFormat) && f.picture(src, name) {
-		return f, nil
+	if errors.Is(err, decode.ErrFormat) {
+		if is, fault := f.picture(src, name); is || fault != nil {
+			return f, fault
+		}
 	}
 	if err != nil {
-		return nil, err
+		return f, err
 	}
 	defer s.Close()
 	report, err := decode.Inspect(cmd.Context(), s.Stream)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.title, err)
+		return f, fmt.Errorf("%s: %w", s.title, err)
 	}
 	f.sound(s.Info())
 	f.heard(report)

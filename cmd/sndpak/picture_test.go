@@ -35,6 +35,9 @@ func TestInfoOfAPicture(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &facts); err != nil || facts.Width != 30 || facts.Height != 20 || facts.Size != b.Len() {
 		t.Errorf("got %+v, %v; want 30 x 20 in %d bytes", facts, err, b.Len())
 	}
+	if status, out, errs := sndpak(t, "info", filepath.Join(dir, "ship.png")); status != 0 || !strings.Contains(out, "30 x 20") {
+		t.Errorf("outside a pack: status %d, %s%s", status, out, errs)
+	}
 	if status, out, errs := sndpak(t, "info", pack, "cut.png"); status != 3 || !strings.Contains(errs, "cut.png") {
 		t.Errorf("a picture cut short: status %d, %s%s", status, out, errs)
 	}

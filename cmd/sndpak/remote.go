@@ -21,7 +21,11 @@ func openPack(ctx context.Context, arg string, opt *soundpack.Options) (*soundpa
 	case soundpack.IsRemote(arg):
 		return soundpack.OpenRemote(ctx, arg, opt, nil)
 	}
-	return soundpack.Open(arg, opt)
+	p, err := soundpack.Open(arg, opt)
+	if err != nil {
+		return nil, notPack(arg, opt, err)
+	}
+	return p, nil
 }
 
 // mountRemote adds a pack on a server as a layer.

@@ -131,7 +131,7 @@ func (s *sounds) fault(name string, err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok && e.Path == name {
 		err = e.Err
 	}
-	return fmt.Errorf("%s: %w", s.title(name), err)
+	return s.noSound(name, err)
 }
 
 func (s *session) ended(v *player.Voice, err error) {

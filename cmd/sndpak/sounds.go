@@ -76,11 +76,31 @@ func (s *sounds) mount(ctx context.Context, arg string, opt *soundpack.Options) 
 	named := extensions[strings.ToLower(filepath.Ext(arg))] != nil
 	if opt.Index == "" && !errors.Is(err, errors.ErrUnsupported) && (named || isMissing(err)) {
 		fault := soundFault(arg)
-		if fault == nil || named && !isMissing(fault) {
+		if fault == nil || (named || opt.Layout == "" && !likeData(arg)) && !isMissing(fault) {
 			return false, nil // if it does not play, its own fault says why
 		}
 	}
 	return false, err // of a damaged index too, as the data may well begin with a sound
+}
+
+// likeData tells whether a file is called as a pack's data may be, rather than as another kind of file.
+func likeData(path string) bool {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case "", ".data", ".dat", ".pck", ".bin":
+		return true
+	}
+	return false
+}
+
+// notPack says of what is no pack what it is, where err of opening it does not.
+func notPack(path string, opt *soundpack.Options, err error) error {
+	if info, serr := os.Stat(path); serr == nil && info.IsDir() {
+		return fmt.Errorf("%s: a folder, and no pack (sndpak create PACK %s makes one of it)", path, path)
+	}
+	if isMissing(err) && (opt == nil || opt.Index == "" && opt.Layout == "") && !likeData(path) && soundFault(path) == nil {
+		return fmt.Errorf("%s: a sound, and no pack", path)
+	}
+	return err
 }
 
 func (s *sounds) add(label string, fsys fs.FS) {

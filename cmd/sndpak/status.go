@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/sndpak/sndpak/player/decode"
@@ -64,6 +65,30 @@ type damagedError struct{ error }
 
 func (e damagedError) Unwrap() error { return e.error }
 
+// notSoundError is of a file that neither is nor is called a sound: nothing is damaged.
+type notSoundError struct{ error }
+
+func (e notSoundError) Unwrap() error { return e.error }
+
+// damaged tells whether err, or one of those joined in it, is about damage. That a sound is of a kind which
+// is not supported is none, as in verify.
+func damaged(err error) bool {
+	switch e := err.(type) {
+	case nil, notSoundError:
+		return false
+	case damagedError:
+		return true
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(e.Unwrap(), damaged)
+	}
+	return slices.Contains(damage, err) || damaged(errors.Unwrap(err))
+}
+
+// damage are the errors that tell of it.
+var damage = []error{
+	soundpack.ErrFormat, soundpack.ErrChecksum, soundpack.ErrChanged, decode.ErrFormat, decode.ErrCorrupt, decode.ErrLimit,
+}
+
 // status is the exit status that err asks for. Of several errors the worst counts: damage before a
 // missing entry before anything else.
 func status(err error) int {
@@ -72,8 +97,7 @@ func status(err error) int {
 		return statusDone
 	case as[usageError](err) || errors.Is(err, output.ErrSpec):
 		return statusUsage
-	case as[damagedError](err) || isAny(err, soundpack.ErrFormat, soundpack.ErrChecksum, soundpack.ErrChanged,
-		decode.ErrFormat, decode.ErrCorrupt, decode.ErrUnsupported, decode.ErrLimit):
+	case damaged(err):
 		return statusDamaged
 	case as[noEntryError](err) || as[missingEntry](err):
 		return statusNoEntry
@@ -84,15 +108,6 @@ func status(err error) int {
 func as[T error](err error) bool {
 	var t T
 	return errors.As(err, &t)
-}
-
-func isAny(err error, targets ...error) bool {
-	for _, t := range targets {
-		if errors.Is(err, t) {
-			return true
-		}
-	}
-	return false
 }
 
 // causes are the errors joined in err, one line each.

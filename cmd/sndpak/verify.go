@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -100,6 +101,11 @@ func severityName(l slog.Level) string {
 var extensions = map[string][]string{
 	".wav": {"wav"}, ".wave": {"wav"}, ".ogg": {"vorbis", "flac"}, ".oga": {"vorbis", "flac"},
 	".mp3": {"mp3"}, ".flac": {"flac"},
+}
+
+// promised are the formats that a name promises, nil for one that is no sound's.
+func promised(name string) []string {
+	return extensions[strings.ToLower(path.Ext(filepath.ToSlash(name)))]
 }
 
 // lookInto decodes a sound and tells what it found.
