@@ -21,6 +21,9 @@ type terminal struct {
 // needTmux skips a test where there is no tmux.
 func needTmux(t *testing.T) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short: no other program is run")
+	}
 	if _, err := exec.LookPath("tmux"); err != nil {
 		if os.Getenv("SNDPAK_CI") == "1" {
 			t.Fatal("tmux is missing")

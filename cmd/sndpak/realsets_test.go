@@ -26,6 +26,9 @@ func needs(t *testing.T, what string, there bool) {
 
 func needsProgram(t *testing.T, name string) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short: no other program is run")
+	}
 	_, err := exec.LookPath(name)
 	needs(t, name, err == nil)
 }

@@ -44,6 +44,9 @@ func sharedDir(t testing.TB, parts ...string) string {
 // needs returns the path of a tool, or skips; in CI a missing tool is a failure.
 func needs(t testing.TB, tool string) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short: no other program is run")
+	}
 	p, err := exec.LookPath(tool)
 	if err == nil {
 		return p

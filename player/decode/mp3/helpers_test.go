@@ -45,6 +45,9 @@ func shared(t testing.TB, path ...string) string {
 // needs skips the test where a tool is missing, and fails it instead where all of them must be there.
 func needs(t testing.TB, tool string) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short: no other program is run")
+	}
 	path, err := exec.LookPath(tool)
 	if err != nil {
 		missing(t, tool)

@@ -45,6 +45,9 @@ type Server struct {
 // environment that is a failure.
 func Start(t testing.TB) *Server {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short: no other program is run")
+	}
 	for _, tool := range []string{"pulseaudio", "pactl", "parec"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			missing(t, tool)
