@@ -53,8 +53,8 @@ func newNginx(t *testing.T) *nginx {
 	t.Helper()
 	if _, err := exec.LookPath("nginx"); err != nil {
 		t.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin") // which is not in everybody's
-		needsProgram(t, "nginx")
 	}
+	needsProgram(t, "nginx")
 	n := &nginx{dir: t.TempDir()}
 	n.files = filepath.Join(n.dir, "files")
 	if err := os.Mkdir(n.files, 0o755); err != nil {
