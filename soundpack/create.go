@@ -258,7 +258,7 @@ func (c *creation) look() error {
 		case !there.Mode().IsRegular():
 			return fmt.Errorf("%s is in the way and no regular file: %w", p, fs.ErrExist)
 		case !c.Force:
-			return fmt.Errorf("%s is there already: %w", p, fs.ErrExist)
+			return &fs.PathError{Op: "create", Path: p, Err: fs.ErrExist}
 		}
 		c.there[i] = there
 	}

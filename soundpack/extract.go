@@ -35,7 +35,7 @@ type ExtractOptions struct {
 // and on Windows characters and names that mean something else there are written as %XX too.
 //
 // Nothing is written outside dir, whatever a name says and whatever symbolic links lie in it. A file
-// that is there stays (fs.ErrExist) unless Force is given. Each file appears whole or not at all. An
+// that is there stays (fs.ErrExist in an fs.PathError) unless Force is given. Each file appears whole or not at all. An
 // entry that cannot be extracted does not keep the others from it; the errors come joined: names that
 // lead out of dir (ErrFormat), entries past the data (ErrFormat), entries whose name an earlier entry has
 // (fs.ErrExist), names that are not there (fs.ErrNotExist), and, before anything is written, the
@@ -70,7 +70,7 @@ func (p *Pack) Extract(ctx context.Context, dir string, names []string, opt *Ext
 			break
 		}
 	}
-	return errors.Join(x.errs...)
+	return errors.Join(slices.Concat(x.errs, x.there)...)
 }
 
 type extraction struct {
@@ -84,11 +84,16 @@ type extraction struct {
 	done, total int64
 	block       []byte
 	errs        []error
+	there       []error // of files that are there already
 }
 
-// fail keeps an error. A hostile pack may have millions of bad entries; the first thousand are told.
+// fail keeps an error. Of files that are there already, which nothing is wrong with, all are told. A hostile pack may have millions of bad entries; the first thousand are told.
 func (x *extraction) fail(e Entry, err error) {
 	const most = 1000
+	if path, ok := errors.AsType[*fs.PathError](err); ok && path.Err == fs.ErrExist {
+		x.there = append(x.there, fmt.Errorf("soundpack: extract %q in %s: %w", e.Name, x.p.base, path))
+		return
+	}
 	switch n := len(x.errs); {
 	case n < most:
 		x.errs = append(x.errs, x.p.at("extract", e, e.Offset, err))
@@ -250,9 +255,14 @@ func (x *extraction) free(name string) error {
 		return nil
 	}
 	if _, err := x.root.Lstat(name); err == nil {
-		return fmt.Errorf("%s is there already: %w", filepath.Join(x.dir, name), fs.ErrExist)
+		return x.taken(name)
 	}
 	return nil
+}
+
+// taken is the error of a file that is there already.
+func (x *extraction) taken(name string) error {
+	return &fs.PathError{Op: "write", Path: filepath.Join(x.dir, filepath.FromSlash(name)), Err: fs.ErrExist}
 }
 
 // place gives the finished file its name. A link, unlike a rename, never replaces what came there in
@@ -264,7 +274,7 @@ func (x *extraction) place(temp, name string) error {
 			return x.root.Remove(temp)
 		}
 		if errors.Is(err, fs.ErrExist) {
-			return err
+			return x.taken(name)
 		}
 		if err := x.free(name); err != nil {
 			return err

@@ -42,7 +42,7 @@ func (n *naming) take(i int, s Source) bool {
 		if !n.salvage || !n.layout.bears(s.Name) || unsafe(s.Name) != "" {
 			return n.refuse(s, "%q (%v)", s.Name, err)
 		}
-		n.notice(s.Path, fmt.Sprintf("its name %q is kept, although no new one may be so: %v", show(s.Name), err))
+		n.notice(s.Path, fmt.Sprintf("its name %q is kept, though create would refuse it: %v", show(s.Name), err))
 	}
 	key := n.traits.fold(s.Name)
 	if f, ok := n.first[key]; ok {

@@ -96,7 +96,7 @@ func (c *conversion) run() (err error) {
 		err = c.writePack(kind, sources)
 	}
 	if err == nil && c.left > 0 {
-		err = fmt.Errorf("%s: %d of %d files are left out", c.dst, c.left, max(len(sources), c.left))
+		err = fmt.Errorf("%s is written without %d of %d files, which are left out", c.dst, c.left, max(len(sources), c.left))
 	}
 	return err
 }
@@ -227,7 +227,7 @@ func (c *conversion) fits(s soundpack.Source) bool {
 // already, and times are left out, so that the same sources give the same bytes.
 func (c *conversion) writeZip(sources []soundpack.Source) (err error) {
 	if _, err := os.Lstat(c.dst); err == nil && !c.to.Force {
-		return fmt.Errorf("%s is there already: %w", c.dst, fs.ErrExist)
+		return &fs.PathError{Op: "create", Path: c.dst, Err: fs.ErrExist}
 	}
 	f, err := os.CreateTemp(filepath.Dir(c.dst), filepath.Base(c.dst)+".*.tmp")
 	if err != nil {
@@ -309,15 +309,19 @@ func (c *conversion) writeFolder(sources []soundpack.Source) error {
 		return err
 	}
 	defer root.Close()
+	var there []error
 	for _, s := range sources {
 		if !c.fits(s) {
 			continue
 		}
-		if err := c.writeFile(root, s); err != nil {
-			return err
+		switch err := c.writeFile(root, s); {
+		case errors.Is(err, fs.ErrExist):
+			there = append(there, err)
+		case err != nil:
+			return errors.Join(append(there, err)...)
 		}
 	}
-	return nil
+	return errors.Join(there...)
 }
 
 func (c *conversion) writeFile(root *os.Root, s soundpack.Source) (err error) {
@@ -326,7 +330,7 @@ func (c *conversion) writeFile(root *os.Root, s soundpack.Source) (err error) {
 		return err
 	}
 	if _, err := root.Lstat(name); err == nil && !c.to.Force {
-		return fmt.Errorf("%s is there already: %w", filepath.Join(c.dst, name), fs.ErrExist)
+		return &fs.PathError{Op: "create", Path: filepath.Join(c.dst, name), Err: fs.ErrExist}
 	}
 	temp := name + ".sndpak.tmp"
 	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)

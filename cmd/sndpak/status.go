@@ -112,14 +112,51 @@ func as[T error](err error) bool {
 
 // causes are the errors joined in err, one line each.
 func causes(err error) []string {
+	var all []string
+	for _, e := range parts(err) {
+		all = append(all, oneLine(e.Error()))
+	}
+	return all
+}
+
+// mostThere is how many files that are there already are told by name.
+const mostThere = 10
+
+// there says briefly, and with what helps, that files are there already which were to be written. What else
+// is joined in err stays.
+func there(err error) error {
+	var files, all []error
+	for _, e := range parts(err) {
+		if path, ok := errors.AsType[*fs.PathError](e); ok && path.Err == fs.ErrExist {
+			files = append(files, fmt.Errorf("%s is there already", path.Path))
+		} else {
+			all = append(all, e)
+		}
+	}
+	switch n := len(files); {
+	case n == 0:
+		return err
+	case n == 1:
+		return errors.Join(append(all, fmt.Errorf("%w (--force replaces it)", files[0]))...)
+	case n > mostThere:
+		files = append(files[:mostThere], fmt.Errorf("and %d more", n-mostThere))
+		fallthrough
+	default:
+		files = append(files, fmt.Errorf("%d files are left as they are: --force replaces them", n))
+	}
+	return errors.Join(append(all, files...)...)
+}
+
+// parts are the errors joined in err.
+func parts(err error) []error {
 	if j, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []string
+		var all []error
 		for _, e := range j.Unwrap() {
-			all = append(all, causes(e)...)
+			all = append(all, parts(e)...)
 		}
 		return all
 	}
-	return []string{oneLine(err.Error())}
+	return []error{err}
 }
 
 // oneLine keeps a message on one line and its control characters from the terminal.
