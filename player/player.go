@@ -5,8 +5,8 @@
 // many at once as the game starts. [Open] plays through a device; [New] has none and is pulled by
 // its owner, as the beep.Streamer that every Player is, or block by block with [Player.Mix].
 //
-//	p, err := player.Open(pack, nil)        // the device of this machine
-//	jump, err := p.Load("jump.wav")         // once, while the level loads
+//	p, err := player.Open(pack, nil)             // the device of this machine
+//	jump, err := p.Load("jump.wav", player.Auto) // once, while the level loads
 //	voice, err := jump.Play(player.Params{Gain: -6})
 //	<-voice.Done()
 //
