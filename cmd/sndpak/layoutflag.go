@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -44,10 +43,7 @@ func (f *namesFile) String() string { return f.path }
 func (f *namesFile) Type() string   { return "string" }
 
 func (f *namesFile) Set(path string) error {
-	if info, err := os.Stat(path); err == nil && info.Size() > 1<<30 {
-		return fmt.Errorf("%d bytes are too many for a list of paths", info.Size())
-	}
-	b, err := os.ReadFile(path)
+	b, err := readSide(path, 256<<20)
 	if err != nil {
 		return err
 	}

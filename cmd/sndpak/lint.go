@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -73,7 +72,7 @@ func (f *lintFlags) config() (*lint.Config, error) {
 	if f.rules == "" {
 		return nil, nil
 	}
-	file, err := os.Open(f.rules)
+	file, err := openSide(f.rules)
 	if err != nil {
 		return nil, usage(err)
 	}

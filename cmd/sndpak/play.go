@@ -139,6 +139,9 @@ func (f *playFlags) params(s *player.Sound) (player.Params, error) {
 		Gain: f.gain, Pan: f.pan, Pitch: f.pitch, Start: s.At(time.Duration(f.start)), Length: s.At(time.Duration(f.duration)),
 		FadeIn: time.Duration(f.fade), FadeOut: time.Duration(f.fade),
 	}
+	if f.duration > 0 {
+		o.Length = max(o.Length, 1) // 0 is all of it
+	}
 	if f.start > 0 && o.Start >= s.Frames() {
 		return o, usagef("--start %v: the sound lasts %s", time.Duration(f.start), clock(s.Duration()))
 	}

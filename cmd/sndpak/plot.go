@@ -185,8 +185,25 @@ func (f *plotFlags) write(cmd *cobra.Command, draw func(w io.Writer) error) erro
 	return writeFile(f.output, draw)
 }
 
-// writeFile writes a file under another name beside its place and moves it there.
+// writeThrough writes to what is there.
+func writeThrough(path string, write func(w io.Writer) error) error {
+	out, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	buffered := bufio.NewWriter(out)
+	return errors.Join(write(buffered), buffered.Flush(), out.Close())
+}
+
+// writeFile writes a file under another name beside its place and moves it there. A link is followed,
+// and what is no file (a device, a pipe) is written to as it is.
 func writeFile(path string, write func(w io.Writer) error) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return writeThrough(path, write)
+	}
 	out, err := os.CreateTemp(filepath.Dir(path), ".sndpak-*")
 	if err != nil {
 		return err

@@ -113,7 +113,7 @@ func (f *renderFlags) mix(cmd *cobra.Command, src *sounds, names []string) error
 
 // playBack renders a log.
 func (f *renderFlags) playBack(cmd *cobra.Command, src *sounds) error {
-	log, err := os.Open(f.replay)
+	log, err := openSide(f.replay)
 	if err != nil {
 		return err
 	}
@@ -157,6 +157,9 @@ func (f *renderFlags) write(cmd *cobra.Command, p *player.Player) error {
 	return err
 }
 
+// mostSeconds is how many seconds are rendered at the most, as decoders have it.
+const mostSeconds = 24 * 3600
+
 // pull mixes until the player ends. tell is told of the frames done, of a number that is not known.
 func pull(ctx context.Context, p *player.Player, sum hash.Hash, out *output.WAVFile, tell func(done, total int64)) (frames int64, err error) {
 	r, raw, block := p.Float32(), make([]byte, 8*4096), make([]float32, 2*4096)
@@ -167,6 +170,9 @@ func pull(ctx context.Context, p *player.Player, sum hash.Hash, out *output.WAVF
 		}
 		if ctx.Err() != nil {
 			return frames, ctx.Err()
+		}
+		if frames > mostSeconds*int64(p.Rate()) {
+			return frames, fmt.Errorf("it does not end within %d hours, the most that is rendered", mostSeconds/3600)
 		}
 		sum.Write(raw[:n])
 		frames += int64(n / 8)

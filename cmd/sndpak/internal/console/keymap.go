@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // Keys are the keys that sounds are put on, in order. q is missing: it quits.
@@ -39,7 +40,7 @@ func NewKeymap(names []string) *Keymap {
 // LoadKeymap reads a key map from a file, to which Save writes it back. Where there is no such file
 // the names are put on the keys in order.
 func LoadKeymap(file string, names []string) (*Keymap, error) {
-	f, err := os.Open(file)
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe is not waited for
 	if errors.Is(err, fs.ErrNotExist) {
 		m := NewKeymap(names)
 		m.file, m.changed = file, true

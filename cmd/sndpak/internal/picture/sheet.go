@@ -24,6 +24,9 @@ const (
 // MostPixels is the largest sheet that Image draws.
 const MostPixels = 64 << 20
 
+// narrowest is how few pixels a sound may be wide; of more columns than have room there are fewer.
+const narrowest = 16
+
 // grid is how a sheet of n sounds is laid out.
 type grid struct{ columns, rows, width, height int }
 
@@ -33,6 +36,8 @@ func (t *Sheet) grid(n int) grid {
 	if g.columns < 1 {
 		g.columns = max((y.Width-gap)/cellWidth, 1)
 	}
+	g.columns = min(g.columns, max((y.Width-gap)/(narrowest+gap), 1))
+	g.width = max(g.width, narrowest+2*gap)
 	g.rows = (n + g.columns - 1) / g.columns
 	g.height = header + g.rows*(cellHeight+gap) + gap
 	return g

@@ -170,7 +170,7 @@ func (c *cell) add(x cell, share float32) {
 // it touches, so that no peak is lost between two; where there are fewer frames than columns, the
 // same frame stands in several.
 func (p *Peaks) Columns(channel int, from, to int64, n int) []Column {
-	columns := make([]Column, n)
+	columns := make([]Column, max(n, 0))
 	from, to = max(from, 0), min(to, p.frames)
 	if from >= to || channel >= p.channels {
 		return columns
