@@ -12,17 +12,22 @@ import (
 	"github.com/sndpak/sndpak/player/decode"
 )
 
-// BenchmarkYardstick plays 32 streams of an OGG at 44.1 kHz, at its own rate and into a mixer at 48 kHz,
-// and beside it lets as many decoders run bare. Like the programs of other libraries that do the same
+// BenchmarkYardstick plays 32 streams of an OGG and of an MP3 at 44.1 kHz, at their own rate and into a
+// mixer at 48 kHz, and beside it lets as many decoders run bare. Like the programs of other libraries that do the same
 // it prints a line "R name value unit": processor time of the whole process in percent of a core for
-// each stream, lower being better. The folder IN of the environment holds their m300.ogg; without it
-// the project's own theme is played.
+// each stream, lower being better. The folder IN of the environment holds their m300.ogg and m300_192.mp3;
+// without it the project's own theme is played.
 func BenchmarkYardstick(b *testing.B) {
-	const streams = 32
-	name, fsys := "theme.ogg", sounds()
+	names, fsys := []string{"theme.ogg", "theme.mp3"}, sounds()
 	if dir := os.Getenv("IN"); dir != "" {
-		name, fsys = "m300.ogg", os.DirFS(dir)
+		names, fsys = []string{"m300.ogg", "m300_192.mp3"}, os.DirFS(dir)
 	}
+	for _, name := range names {
+		b.Run(name, func(b *testing.B) { yardstickStreams(b, fsys, name, 32) })
+	}
+}
+
+func yardstickStreams(b *testing.B, fsys fs.FS, name string, streams int) {
 	b.Run("bare", func(b *testing.B) {
 		next := bareDecoders(b, fsys, name, streams)
 		yardstick(b, fmt.Sprintf("go:sndpak-decode/%s/n%d", name, streams), streams, next)
