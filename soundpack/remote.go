@@ -34,6 +34,9 @@ type RemoteOptions struct {
 	// Sign is called for each request before it is sent, and may change its address and header: for
 	// stores that want a signature or a token. It is not called for what a redirect leads to.
 	Sign func(*http.Request) error
+	// Show is what an address, which comes without its query, is called in messages, and by Path and
+	// IndexPath; nil = as it is. For stores that users know by addresses of another kind.
+	Show func(address string) string
 
 	times webTimes // zero: the usual ones
 }
@@ -52,8 +55,9 @@ func OpenRemote(ctx context.Context, address string, opt *Options, remote *Remot
 	if err != nil {
 		return nil, fmt.Errorf("soundpack: open: %w", err)
 	}
-	p := &Pack{opt: o, path: shown(u), base: baseName(u.Path)}
-	r := &remotePack{web: newWeb(remote), data: u, limit: o.maxIndex(), indexes: map[string]*remoteIndex{}}
+	web := newWeb(remote)
+	p := &Pack{opt: o, path: web.show(shown(u)), base: baseName(u.Path)}
+	r := &remotePack{web: web, data: u, limit: o.maxIndex(), indexes: map[string]*remoteIndex{}}
 	stop := context.AfterFunc(ctx, r.web.cancel)
 	err = p.openRemote(r)
 	if !stop() && err == nil {
@@ -63,6 +67,9 @@ func OpenRemote(ctx context.Context, address string, opt *Options, remote *Remot
 	if err != nil {
 		if r.web.close(); r.file != nil {
 			r.file.Close()
+		}
+		if far, ok := err.(*farError); ok && far.file == p.path {
+			err = far.err // the name is there once
 		}
 		return nil, fmt.Errorf("soundpack: open %s: %w", p.path, r.web.because(ctx, err))
 	}
@@ -92,6 +99,24 @@ func shown(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String()
 }
 
+// farError is an error about a file on a server.
+type farError struct {
+	file string // as it is shown
+	err  error
+}
+
+func (e *farError) Error() string { return e.file + ": " + e.err.Error() }
+func (e *farError) Unwrap() error { return e.err }
+
+// serverError is what a server said or lacks, and what that is an error of.
+type serverError struct {
+	text string
+	is   error
+}
+
+func (e serverError) Error() string { return e.text }
+func (e serverError) Unwrap() error { return e.is }
+
 // A remotePack is what is known of a pack's files while it is opened.
 type remotePack struct {
 	web     *web
@@ -114,7 +139,7 @@ func (p *Pack) openRemote(r *remotePack) error {
 	if err != nil {
 		return err
 	}
-	found, err := r.find(p.path, index, p.opt.Layout)
+	found, err := r.find(shown(r.data), index, p.opt.Layout)
 	if err != nil {
 		return err
 	}
@@ -126,6 +151,9 @@ func (p *Pack) openRemote(r *remotePack) error {
 	p.m = &mapping{far: r.file, size: r.file.size}
 	p.m.refs.Store(1)
 	p.modTime = r.file.time
+	if IsRemote(p.indexPath) {
+		p.indexPath = r.web.show(p.indexPath)
+	}
 	return p.load(raw)
 }
 

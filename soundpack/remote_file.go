@@ -57,10 +57,10 @@ type readOn struct {
 
 // open asks for the first block, and learns from the answer what the file is.
 func (w *web) open(u *url.URL) (*remoteFile, error) {
-	r := &remoteFile{web: w, url: u, name: shown(u), slots: make(chan struct{}, atOnce), blocks: map[int64]*remoteBlock{}}
+	r := &remoteFile{web: w, url: u, name: w.show(shown(u)), slots: make(chan struct{}, atOnce), blocks: map[int64]*remoteBlock{}}
 	err := w.persist(func() (bool, error) { return false, r.begin() })
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.name, err)
+		return nil, &farError{r.name, err}
 	}
 	return r, nil
 }
@@ -100,7 +100,7 @@ func (r *remoteFile) beginRanges(resp *http.Response) error {
 	}
 	etag := resp.Header.Get("ETag")
 	if len(etag) < 2 || etag[0] != '"' {
-		return fmt.Errorf("the server gives no strong ETag (%q), so that a change could not be told: %w", etag, errors.ErrUnsupported)
+		return serverError{fmt.Sprintf("the server gives no strong ETag (%q), by which a change of the data is told", etag), errors.ErrUnsupported}
 	}
 	block, err := readBlock(resp, to+1)
 	if err != nil {
@@ -117,7 +117,7 @@ func (r *remoteFile) beginWhole(resp *http.Response) error {
 	case resp.ContentLength == 0:
 		return nil
 	case r.web.whole <= 0:
-		return fmt.Errorf("the server sends no ranges (200 for a range): %w", errors.ErrUnsupported)
+		return serverError{"the server sends no ranges (200 for a range), by which a pack is read", errors.ErrUnsupported}
 	}
 	text, err := readAnswer(resp, r.web.whole)
 	if err != nil {

@@ -252,6 +252,9 @@ func TestRemoteRefused(t *testing.T) {
 			t.Errorf("%s: got %v, want %v, %q", c.what, err, c.want, c.text)
 			continue
 		}
+		if strings.Count(err.Error(), "music.data") != 1 || strings.Contains(err.Error(), "unsupported operation") {
+			t.Errorf("%s: %q", c.what, err)
+		}
 		if strings.Contains(err.Error(), "secret") || strings.ContainsAny(err.Error(), "\n\r") || !strings.Contains(err.Error(), "music.data") {
 			t.Errorf("%s: %q", c.what, err)
 		}

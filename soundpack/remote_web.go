@@ -45,6 +45,7 @@ type web struct {
 	client  *http.Client
 	own     bool // the client is ours
 	sign    func(*http.Request) error
+	show    func(address string) string // what it is called
 	retries int
 	blocks  int   // that a file keeps in memory
 	whole   int64 // as RemoteOptions
@@ -58,9 +59,12 @@ func newWeb(opt *RemoteOptions) *web {
 	if opt != nil {
 		o = *opt
 	}
-	w := &web{times: o.times, sign: o.Sign, retries: o.Retries, whole: o.Whole}
+	w := &web{times: o.times, sign: o.Sign, show: o.Show, retries: o.Retries, whole: o.Whole}
 	if w.times == (webTimes{}) {
 		w.times = usualTimes
+	}
+	if w.show == nil {
+		w.show = func(address string) string { return address }
 	}
 	if w.retries == 0 {
 		w.retries = 4
@@ -216,7 +220,7 @@ func (w *web) follow(ctx context.Context, u *url.URL, header http.Header) (*http
 	for hop := 0; ; hop++ {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 		if err != nil {
-			return nil, fmt.Errorf("%s: not an address", shown(u))
+			return nil, fmt.Errorf("%s: not an address", w.show(shown(u)))
 		}
 		req.Header = header.Clone()
 		if hop == 0 && w.sign != nil {
@@ -285,9 +289,9 @@ func refused(resp *http.Response) error {
 	err := errors.New(oneStatus(resp.StatusCode))
 	switch resp.StatusCode {
 	case http.StatusNotFound, http.StatusGone:
-		return fmt.Errorf("%w: %w", err, fs.ErrNotExist)
+		return serverError{err.Error(), fs.ErrNotExist}
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return fmt.Errorf("%w: %w", err, fs.ErrPermission)
+		return serverError{err.Error(), fs.ErrPermission}
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests,
 		http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
@@ -337,7 +341,7 @@ func (w *web) fetch(u *url.URL, limit int64) (text string, written time.Time, er
 		return false, err
 	})
 	if err != nil {
-		err = fmt.Errorf("%s: %w", shown(u), err)
+		err = &farError{w.show(shown(u)), err}
 	}
 	return text, written, err
 }

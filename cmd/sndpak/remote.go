@@ -11,7 +11,7 @@ import (
 func isAddress(arg string) bool { return soundpack.IsRemote(arg) || isS3(arg) }
 
 // isS3 tells whether an argument is an object of a store that speaks S3.
-func isS3(arg string) bool { return len(arg) > 5 && strings.EqualFold(arg[:5], "s3://") }
+func isS3(arg string) bool { return len(arg) >= 5 && strings.EqualFold(arg[:5], "s3://") }
 
 // openPack opens a pack for reading, on this machine or on a server.
 func openPack(ctx context.Context, arg string, opt *soundpack.Options) (*soundpack.Pack, error) {

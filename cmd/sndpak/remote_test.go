@@ -103,6 +103,7 @@ func TestRemoteErrors(t *testing.T) {
 		{2, "can only be read", []string{"add", s.URL + "/music.data?secret", filepath.Join(musicDir, "music.inx")}},
 		{2, "can only be read", []string{"compact", s.URL + "/music.data"}},
 		{2, "s3://BUCKET/KEY", []string{"list", "s3://bucket"}},
+		{2, "s3://BUCKET/KEY", []string{"list", "s3://"}},
 		{1, "no such host", []string{"list", "http://host.invalid/music.data"}},
 	} {
 		status, _, errs := sndpak(t, c.args...)
@@ -151,7 +152,7 @@ func TestS3(t *testing.T) {
 	t.Setenv("AWS_REGION", "us-east-1")
 	sameAsLocal(t, "s3://public/a game/music.data")
 	status, _, errs := sndpak(t, "list", "s3://bucket/a game/music.data")
-	if status != 1 || !strings.Contains(errs, "403 Forbidden") {
+	if status != 1 || !strings.Contains(errs, "open s3://bucket/a game/music.data: the server answers 403 Forbidden") || strings.Contains(errs, s.URL) {
 		t.Errorf("without credentials: status %d, %s", status, errs)
 	}
 	t.Run("environment", func(t *testing.T) {
@@ -159,8 +160,12 @@ func TestS3(t *testing.T) {
 		t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 		sameAsLocal(t, "s3://bucket/a game/music.data")
 		status, _, errs := sndpak(t, "list", "s3://bucket/none.data")
-		if status != 1 || !strings.Contains(errs, "404 Not Found") || strings.Contains(errs, "X-Amz") {
+		if status != 1 || !strings.Contains(errs, "s3://bucket/none.data: the server answers 404 Not Found") || strings.Contains(errs, "X-Amz") || strings.Contains(errs, s.URL) {
 			t.Errorf("no such object: status %d, %s", status, errs)
+		}
+		status, _, errs = sndpak(t, "decode", "s3://bucket/a game/music.data", "none.ogg", "-o", "none.wav")
+		if status != 4 || !strings.Contains(errs, "sndpak list s3://bucket/a game/music.data") || strings.Contains(errs, s.URL) {
+			t.Errorf("no such entry: status %d, %s", status, errs)
 		}
 	})
 	t.Run("profile", func(t *testing.T) {

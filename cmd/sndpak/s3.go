@@ -68,7 +68,7 @@ func openS3(ctx context.Context, arg string, opt *soundpack.Options) (*soundpack
 			return nil, err
 		}
 	}
-	return soundpack.OpenRemote(ctx, data, &o, &soundpack.RemoteOptions{Sign: b.sign})
+	return soundpack.OpenRemote(ctx, data, &o, &soundpack.RemoteOptions{Sign: b.sign, Show: b.show})
 }
 
 // address is where the store has an object.
@@ -80,6 +80,15 @@ func (b *bucket) address(arg string) (string, error) {
 	u := *b.base
 	u.Path = "/" + name + "/" + key
 	return u.String(), nil
+}
+
+// show is an object's address as users write it. Other addresses stay as they are.
+func (b *bucket) show(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host != b.base.Host {
+		return address
+	}
+	return "s3:/" + u.Path
 }
 
 // sign puts the signed address of an object in the place of its own. Other addresses stay as they are.
