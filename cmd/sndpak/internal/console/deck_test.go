@@ -239,6 +239,16 @@ func TestCPUMeter(t *testing.T) {
 	if used, ok := cpuTime(); ok && used <= 0 {
 		t.Errorf("used %v", used)
 	}
+	// Between two ticks nothing is measured; behind the next one there is.
+	m.last = -7
+	m.start = time.Now()
+	if v := m.share(); v != -7 {
+		t.Errorf("share %v before its time", v)
+	}
+	m.start, m.at = m.start.Add(-time.Minute), m.at.Add(-time.Minute)
+	if v := m.share(); v == -7 || v > 1000 {
+		t.Errorf("share %v a minute later", v)
+	}
 }
 
 // A loop that the pack keeps counts before the sound's own, for the entry that it is kept of alone.
