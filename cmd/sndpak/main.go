@@ -111,7 +111,7 @@ plays any entry at once: WAV, FLAC, OGG Vorbis and MP3, found by their content.`
 	root.SetIn(std.in)
 	root.SetOut(std.out)
 	root.SetErr(std.err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.SetFlagErrorFunc(flagFault)
 	root.AddCommand(
 		newCreate(), newAdd(), newRemove(), newCompact(), newList(), newInfo(), newExtract(),
 		newDecode(), newVerify(), newConvert(), newLint(), newDiff(), newPlot(), newPlay(), newRender(), newStress(), newConsole(),

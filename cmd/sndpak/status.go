@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sndpak/sndpak/player/decode"
 	"github.com/sndpak/sndpak/player/output"
 	"github.com/sndpak/sndpak/soundpack"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // The exit statuses.
@@ -114,7 +116,11 @@ func as[T error](err error) bool {
 func causes(err error) []string {
 	var all []string
 	for _, e := range parts(err) {
-		all = append(all, oneLine(e.Error()))
+		text := e.Error()
+		if classed(e) {
+			text = strings.TrimSuffix(text, ": "+fs.ErrInvalid.Error())
+		}
+		all = append(all, oneLine(text))
 	}
 	return all
 }
@@ -145,6 +151,55 @@ func there(err error) error {
 		files = append(files, fmt.Errorf("%d files are left as they are: --force replaces them", n))
 	}
 	return errors.Join(append(all, files...)...)
+}
+
+// classed tells whether an error is an fs.ErrInvalid for programs to branch on, which tells people nothing
+// new, and not because that is all that is known.
+func classed(err error) bool {
+	for {
+		inner := errors.Unwrap(err)
+		if _, path := err.(*fs.PathError); inner == nil || path && inner == fs.ErrInvalid {
+			return false
+		}
+		if inner == fs.ErrInvalid {
+			return true
+		}
+		err = inner
+	}
+}
+
+// flagFault is what is wrong with flags, without the names of what parses them.
+func flagFault(_ *cobra.Command, err error) error {
+	e, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return usage(err)
+	}
+	why := e.Unwrap().Error()
+	if n, ok := errors.AsType[*strconv.NumError](e); ok {
+		why = map[string]string{"ParseBool": "want true or false", "ParseFloat": "want a number"}[n.Func]
+		switch {
+		case errors.Is(n, strconv.ErrRange):
+			why = "out of range"
+		case why == "":
+			why = "want a whole number"
+		}
+	}
+	if strings.HasPrefix(why, "time: ") {
+		why = "want a time with its unit, such as 20ms"
+	}
+	value := strconv.Quote(e.GetValue())
+	if strings.HasPrefix(why, value) { // it begins with the value itself
+		return usagef("--%s %s", e.GetFlag().Name, why)
+	}
+	return usagef("--%s %s: %s", e.GetFlag().Name, value, why)
+}
+
+// count is a number of things, of which one is called by the singular.
+func count(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
 }
 
 // parts are the errors joined in err.

@@ -76,13 +76,14 @@ func printReport(cmd *cobra.Command, r *soundpack.Report, asJSON bool) error {
 		for _, f := range r.Findings {
 			fmt.Fprintf(w, "%s: %s\n", severityName(f.Severity), oneLine(f.String()))
 		}
-		fmt.Fprintf(w, "%s: %d entries, %d errors, %d warnings\n", oneLine(r.Pack), r.Entries, r.Errors, r.Warnings)
+		fmt.Fprintf(w, "%s: %s, %s, %s\n", oneLine(r.Pack), count(r.Entries, "entry", "entries"),
+			count(r.Errors, "error", "errors"), count(r.Warnings, "warning", "warnings"))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	if r.Damaged() {
-		return damagedError{fmt.Errorf("%s: %d errors", r.Pack, r.Errors)}
+		return damagedError{fmt.Errorf("%s: %s", r.Pack, count(r.Errors, "error", "errors"))}
 	}
 	return nil
 }
