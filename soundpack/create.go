@@ -44,6 +44,10 @@ type CreateOptions struct {
 	// Facts, if not nil, looks into each body and tells the manifest what sound it is; the zero Facts
 	// where it is none. An error ends Create.
 	Facts func(r io.ReaderAt, size int64) (Facts, error)
+	// Damaged is told of each entry of another pack whose bytes are not those that it was packed with
+	// (ErrChecksum). It goes into the new pack as it is, with its old checksums, so that Verify still finds
+	// it. Without Damaged, Notice is told.
+	Damaged func(path string, err error)
 	// Notice is told of what is done but may not be wanted: empty files, and the pack itself among
 	// its sources, which is left out.
 	Notice func(path, text string)
@@ -527,7 +531,7 @@ func (c *creation) copyAll(ctx context.Context, f storage.File) error {
 			return fmt.Errorf("%s: %w", s.Path, err)
 		}
 		high = max(high, to.off)
-		d.note(&c.notes[i])
+		c.settle(i, d)
 		twin, err := same.find(f, *r, d.crc, i)
 		if err != nil {
 			return err
@@ -559,11 +563,25 @@ func (c *creation) copyAll(ctx context.Context, f storage.File) error {
 
 // digest is what the i-th body is summed up by on its way: nothing, if nobody wants to know.
 func (c *creation) digest(i int, twins bool) *digest {
-	d := &digest{sum: twins || !c.Plain, told: !c.Plain}
+	d := &digest{sum: twins || !c.Plain || c.notes[i].hasCRC, told: !c.Plain}
 	if (c.SHA256 || c.notes[i].sha256 != "") && !c.Plain {
 		d.sha = sha256.New()
 	}
 	return d
+}
+
+// settle has the manifest tell the sums of the i-th body. One that is damaged keeps those that it was packed
+// with: new ones would say that nothing is wrong.
+func (c *creation) settle(i int, d *digest) {
+	n := &c.notes[i]
+	switch {
+	case !n.hasCRC || n.crc == d.crc:
+		d.note(n)
+	case c.Damaged != nil:
+		c.Damaged(c.sources[i].Path, mismatch(d.crc, n.crc))
+	default:
+		c.notice(c.sources[i].Path, mismatch(d.crc, n.crc).Error())
+	}
 }
 
 // tell asks for the facts of a body that was written.

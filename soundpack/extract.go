@@ -38,7 +38,8 @@ type ExtractOptions struct {
 // that is there stays (fs.ErrExist in an fs.PathError) unless Force is given. Each file appears whole or not at all. An
 // entry that cannot be extracted does not keep the others from it; the errors come joined: names that
 // lead out of dir (ErrFormat), entries past the data (ErrFormat), entries whose name an earlier entry has
-// (fs.ErrExist), names that are not there (fs.ErrNotExist), and, before anything is written, the
+// (fs.ErrExist), names that are not there (fs.ErrNotExist), entries whose checksum does not fit
+// (ErrChecksum), which are written all the same, and, before anything is written, the
 // entries that take the most where there are more bytes than MaxBytes (ErrLimit).
 func (p *Pack) Extract(ctx context.Context, dir string, names []string, opt *ExtractOptions) error {
 	x := &extraction{p: p, ctx: ctx, dir: dir}
@@ -233,7 +234,7 @@ func (x *extraction) one(e Entry) error {
 	if err != nil {
 		return err
 	}
-	err = x.copy(f, e)
+	crc, err := x.copy(f, e)
 	if e := f.Close(); err == nil {
 		err = e
 	}
@@ -245,6 +246,9 @@ func (x *extraction) one(e Entry) error {
 	}
 	if x.Written != nil {
 		x.Written(e, filepath.Join(x.dir, filepath.FromSlash(name)))
+	}
+	if err := x.p.fits(e, crc); err != nil {
+		return fmt.Errorf("%w: it is written as it is", err)
 	}
 	return nil
 }
@@ -283,8 +287,9 @@ func (x *extraction) place(temp, name string) error {
 	return x.root.Rename(temp, name)
 }
 
-// copy writes the entry's bytes, read by pread: a mapping's page faults cost five times as much.
-func (x *extraction) copy(w io.Writer, e Entry) error {
+// copy writes the entry's bytes, read by pread: a mapping's page faults cost five times as much. It returns
+// the CRC-32C of those in the data.
+func (x *extraction) copy(w io.Writer, e Entry) (uint32, error) {
 	if x.block == nil {
 		x.block = make([]byte, 256<<10)
 	}
@@ -293,18 +298,23 @@ func (x *extraction) copy(w io.Writer, e Entry) error {
 		if err == nil {
 			_, err = w.Write(plain)
 		}
-		return err
+		if err != nil {
+			return 0, err
+		}
+		return x.p.bodySum(e)
 	}
+	d := digest{sum: true}
 	for off, end := e.Offset, e.Offset+e.Size; off < end; {
 		if err := x.ctx.Err(); err != nil {
-			return err
+			return 0, err
 		}
 		n, err := x.p.m.pread(x.block[:min(int64(len(x.block)), end-off)], off)
 		if err != nil {
-			return err
+			return 0, err
 		}
+		d.Write(x.block[:n])
 		if _, err := w.Write(x.block[:n]); err != nil {
-			return err
+			return 0, err
 		}
 		off += int64(n)
 		x.done += int64(n)
@@ -312,5 +322,5 @@ func (x *extraction) copy(w io.Writer, e Entry) error {
 			x.Progress(x.done, x.total)
 		}
 	}
-	return nil
+	return d.crc, nil
 }

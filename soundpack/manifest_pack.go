@@ -104,6 +104,41 @@ func (p *Pack) Checksum(e Entry) (crc uint32, ok bool) {
 	return n.crc, n.hasCRC
 }
 
+// fits tells whether an entry's bytes have the checksum that the manifest tells, if it does.
+func (p *Pack) fits(e Entry, crc uint32) error {
+	if want, ok := p.Checksum(e); ok && want != crc {
+		return mismatch(crc, want)
+	}
+	return nil
+}
+
+func mismatch(got, want uint32) error {
+	return fmt.Errorf("%w: CRC-32C %08x, and %08x when it was packed", ErrChecksum, got, want)
+}
+
+// intact reads an entry's bytes, as they lie in the data, and tells whether they fit.
+func (p *Pack) intact(e Entry) error {
+	crc, err := p.bodySum(e)
+	if err != nil {
+		return err
+	}
+	return p.fits(e, crc)
+}
+
+// bodySum is the CRC-32C of an entry's bytes as they lie in the data.
+func (p *Pack) bodySum(e Entry) (uint32, error) {
+	if !p.m.acquire() {
+		return 0, ErrClosed
+	}
+	defer p.m.release()
+	if err := p.bounds(e); err != nil {
+		return 0, err
+	}
+	d := digest{sum: true}
+	_, err := io.Copy(&d, io.NewSectionReader(preader{p.m}, e.Offset, e.Size))
+	return d.crc, err
+}
+
 // SHA256 is the SHA-256 of an entry's bytes as they were packed, if the manifest tells it.
 func (p *Pack) SHA256(e Entry) (sum [32]byte, ok bool) {
 	n := p.manifest().note(e.Index)

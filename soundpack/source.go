@@ -31,13 +31,18 @@ type Source struct {
 	at   int         // and the entry's ordinal
 }
 
-// told is what the pack that a source comes from tells of its bytes. Their checksum is taken again.
+// told is what the pack that a source comes from tells of its bytes. The checksum of a JSON table is not of
+// what is read of it, and is told only where it does not fit the table.
 func (s *Source) told() note {
 	if s.from == nil {
 		return note{}
 	}
 	n := s.from.manifest().note(s.at)
-	return note{sha256: n.sha256, facts: n.facts, extra: n.extra}
+	t := note{sha256: n.sha256, facts: n.facts, extra: n.extra}
+	if n.table == 0 || s.from.intact(s.from.Entry(s.at)) != nil {
+		t.crc, t.hasCRC = n.crc, n.hasCRC
+	}
+	return t
 }
 
 // Sources are the files at the given paths. A file is named by the last element of its path. A folder

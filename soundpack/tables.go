@@ -84,6 +84,9 @@ func (c *creation) smaller() error {
 	told := false
 	for i := range c.sources {
 		s := &c.sources[i]
+		if c.notes[i].hasCRC && s.from.intact(s.from.Entry(s.at)) != nil {
+			continue // it stays as it is, and is told
+		}
 		out, plain, err := shrinkJSON(*s, c.JSON == "table")
 		switch {
 		case errors.Is(err, jsontable.ErrSyntax):
@@ -102,6 +105,7 @@ func (c *creation) smaller() error {
 		}
 		raw, asTable := *s, plain > 0
 		s.Size, c.notes[i].table = int64(len(out)), plain
+		c.notes[i].hasCRC = false // of other bytes
 		s.Open = func() (io.ReadCloser, error) {
 			out, _, err := shrinkJSON(raw, asTable)
 			if err != nil {

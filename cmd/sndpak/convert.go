@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,13 +20,17 @@ import (
 
 func newConvert() *cobra.Command {
 	c := &conversion{}
+	var most string
 	cmd := &cobra.Command{
 		Use:   "convert SRC DST",
 		Short: "Turn packs, folders and zip archives into one another",
 		Long: `Turn a pack of any layout, a folder or a zip archive into another. Bytes stay as they
 are, and so do names, order, checksums and what is known of the sounds, as far as the
 target can hold them; what it cannot hold is told, a line each. The exit status is 1
-where files are left out.
+where files are left out. Damaged ones are left out too, and the status is 3; so it is
+where a checksum does not fit: such an entry stays as it is, and keeps its old checksum.
+No more than 64 times the bytes of a pack or archive is written (or 64 MiB, and 8 GiB at
+most) unless --max-bytes says so.
 
 What DST is shows in its name: .zip is an archive, .data a split pack, .dat crc, .pck
 pck, .bin and .txt cfg, and a folder has no ending or is there. --layout makes it a pack
@@ -34,7 +40,10 @@ hex digits stand for the id itself; in a pck pack entries are called by their nu
   sndpak convert pack.dat sounds.zip --names paths.txt
   sndpak convert sounds.zip cfg_0.bin --json table`,
 		Args: cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if c.most, err = parseBytes(most); err != nil {
+				return usagef("--max-bytes %v", err)
+			}
 			c.cmd, c.src, c.dst = cmd, args[0], args[1]
 			return c.run()
 		},
@@ -47,6 +56,7 @@ hex digits stand for the id itself; in a pck pack entries are called by their nu
 	flags.BoolVar(&c.to.Force, "force", false, "replace what is there")
 	flags.BoolVar(&c.to.Plain, "plain", false, "write nothing but the files' own entries")
 	flags.BoolVar(&c.to.SHA256, "sha256", false, "keep the SHA-256 of each entry too")
+	flags.StringVar(&most, "max-bytes", "", "write at most `SIZE` in all: bytes, or 500M or 20G")
 	addJSON(flags, &c.to.JSON)
 	return cmd
 }
@@ -58,7 +68,11 @@ type conversion struct {
 	from     soundpack.Options
 	to       soundpack.CreateOptions
 	pack     *soundpack.Pack // the source, if it is one
+	zipped   int64           // the length of the source, if it is an archive
+	most     int64           // bytes that may be written; 0: by the source
 	left     int             // files that are left out
+	damage   bool            // some of them since they are damaged
+	unfit    int             // files whose checksum does not fit
 	closers  []io.Closer
 }
 
@@ -80,9 +94,15 @@ func (c *conversion) run() (err error) {
 	if err != nil {
 		return err
 	}
-	sources, err := c.sources()
+	sources, err := c.sources(kind)
 	if err != nil {
 		return err
+	}
+	files := len(sources) + c.left
+	if c.pack == nil || kind != "folder" { // a pack that extracts itself does this too
+		if sources, err = c.screen(sources); err != nil {
+			return err
+		}
 	}
 	if c.pack != nil && (kind == "zip" || kind == "folder") {
 		c.tellLost(sources, kind)
@@ -95,8 +115,8 @@ func (c *conversion) run() (err error) {
 	default:
 		err = c.writePack(kind, sources)
 	}
-	if err == nil && c.left > 0 {
-		err = fmt.Errorf("%s is written without %d of %d files, which are left out", c.dst, c.left, max(len(sources), c.left))
+	if err == nil {
+		err = c.verdict(files)
 	}
 	return err
 }
@@ -126,8 +146,8 @@ func (c *conversion) kind() (string, error) {
 	return "", usagef("%s: no telling what this shall be: give --layout", c.dst)
 }
 
-// sources are the files of the source.
-func (c *conversion) sources() ([]soundpack.Source, error) {
+// sources are the files of the source, for a kind of target.
+func (c *conversion) sources(kind string) ([]soundpack.Source, error) {
 	if info, err := os.Stat(c.src); err == nil && info.IsDir() {
 		return soundpack.Sources([]string{c.src}, c.notice)
 	}
@@ -137,6 +157,9 @@ func (c *conversion) sources() ([]soundpack.Source, error) {
 			return nil, fmt.Errorf("%s: %w", c.src, err)
 		}
 		c.closers = append(c.closers, z)
+		if c.zipped, err = sizeOf(c.src); err != nil {
+			return nil, err
+		}
 		return c.zipSources(&z.Reader), nil
 	}
 	p, err := openPack(c.cmd.Context(), c.src, &c.from)
@@ -146,6 +169,9 @@ func (c *conversion) sources() ([]soundpack.Source, error) {
 	c.pack, c.closers = p, append(c.closers, p)
 	for _, w := range p.Warnings() {
 		warn(c.cmd, errors.New(w))
+	}
+	if kind == "folder" {
+		return soundpack.SourcesFS(p, nil) // Extract tells
 	}
 	return soundpack.SourcesFS(p, c.notice)
 }
@@ -191,7 +217,7 @@ func (c *conversion) zipSources(z *zip.Reader) []soundpack.Source {
 // tellLost tells what a target of bare files cannot hold beside them.
 func (c *conversion) tellLost(sources []soundpack.Source, kind string) {
 	for _, s := range sources {
-		if e, ok := c.pack.Lookup(s.Name); ok {
+		if e, ok := c.entry(s); ok {
 			if f, _ := c.pack.Facts(e); f.Gain != 0 {
 				c.notice(s.Path, fmt.Sprintf("its gain of %g dB is not kept: a %s holds nothing but files", f.Gain, kind))
 			}
@@ -209,6 +235,7 @@ func (c *conversion) writePack(layout string, sources []soundpack.Source) error 
 	opt := c.to
 	opt.Layout, opt.Salvage, opt.IDs = layout, true, true
 	opt.Notice, opt.Facts, opt.Progress = c.notice, soundFacts, progress.update
+	opt.Damaged = func(path string, err error) { c.spoilt(fmt.Errorf("%s: %w: it stays as it is", path, err)) }
 	err := soundpack.Create(c.cmd.Context(), c.dst, sources, &opt)
 	progress.done()
 	return durable(c.cmd, err)
@@ -271,12 +298,23 @@ func (c *conversion) copy(w io.Writer, s soundpack.Source) error {
 		return fmt.Errorf("%s: %w", s.Path, err)
 	}
 	defer r.Close()
+	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	if c.pack != nil {
+		w = io.MultiWriter(w, sum)
+	}
 	n, err := io.Copy(w, contextReader{c.cmd.Context(), io.LimitReader(r, s.Size+1)})
 	if err == nil && n != s.Size {
 		err = fmt.Errorf("%d bytes, and it was to have %d", n, s.Size)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.Path, err)
+	}
+	if c.pack != nil {
+		if e, ok := c.entry(s); ok {
+			if err := fits(c.pack, e, n, sum.Sum32()); err != nil {
+				c.spoilt(fmt.Errorf("%w: it stays as it is", err))
+			}
+		}
 	}
 	return nil
 }
@@ -299,7 +337,7 @@ func (c *conversion) writeFolder(sources []soundpack.Source) error {
 	if c.pack != nil {
 		progress := newProgress(c.cmd, "writing")
 		defer progress.done()
-		return c.pack.Extract(c.cmd.Context(), c.dst, nil, &soundpack.ExtractOptions{Force: c.to.Force, Progress: progress.update})
+		return c.pack.Extract(c.cmd.Context(), c.dst, nil, &soundpack.ExtractOptions{Force: c.to.Force, MaxBytes: c.most, Progress: progress.update})
 	}
 	if err := os.MkdirAll(c.dst, 0o777); err != nil {
 		return err
@@ -309,19 +347,32 @@ func (c *conversion) writeFolder(sources []soundpack.Source) error {
 		return err
 	}
 	defer root.Close()
-	var there []error
+	dirs, taken := map[string]bool{}, map[string]bool{}
 	for _, s := range sources {
-		if !c.fits(s) {
-			continue
-		}
-		switch err := c.writeFile(root, s); {
-		case errors.Is(err, fs.ErrExist):
-			there = append(there, err)
-		case err != nil:
-			return errors.Join(append(there, err)...)
+		for dir := path.Dir(s.Name); dir != "." && dir != "/" && !dirs[dir]; dir = path.Dir(dir) {
+			dirs[dir] = true
 		}
 	}
-	return errors.Join(there...)
+	var errs []error
+	for _, s := range sources {
+		switch {
+		case !c.fits(s):
+			continue
+		case dirs[s.Name]:
+			c.notice(s.Path, "left out: a folder has its name")
+			continue
+		case taken[s.Name]:
+			c.notice(s.Path, "left out: another file has its name")
+			continue
+		}
+		taken[s.Name] = true
+		if err := c.writeFile(root, s); errors.Is(err, fs.ErrExist) {
+			errs = append(errs, err)
+		} else if err != nil {
+			return errors.Join(append(errs, err)...)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (c *conversion) writeFile(root *os.Root, s soundpack.Source) (err error) {

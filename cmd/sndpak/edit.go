@@ -168,6 +168,10 @@ func compactTo(cmd *cobra.Command, pack, dir string, f *editFlags) error {
 	opt := &soundpack.CreateOptions{
 		Layout: p.Layout(), Plain: !noted || m.Index < p.Len(), Salvage: true, IDs: true, Notice: notice, Progress: progress.update,
 	}
+	var spoilt []error
+	opt.Damaged = func(path string, err error) {
+		spoilt = append(spoilt, fmt.Errorf("%s: %w: it stays as it is", path, err))
+	}
 	if p.IndexPath() != p.Path() {
 		opt.Index = filepath.Join(dir, filepath.Base(p.IndexPath()))
 	}
@@ -181,7 +185,7 @@ func compactTo(cmd *cobra.Command, pack, dir string, f *editFlags) error {
 	if err != nil {
 		return err
 	}
-	return tellSize(cmd, path, info.Size(), p.DataSize())
+	return errors.Join(append(spoilt, tellSize(cmd, path, info.Size(), p.DataSize()))...)
 }
 
 func newDiff() *cobra.Command {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math"
 	"strconv"
@@ -23,7 +24,8 @@ func newExtract() *cobra.Command {
 		Short: "Write entries to files",
 		Long: `Write entries to files, all of them where none is named. Nothing is written outside
 the folder, and a file that is there stays unless --force is given. One bad entry, or
-name that is not there, does not keep the others from being written.
+name that is not there, does not keep the others from being written. An entry whose
+checksum does not fit is written as it is, and told: the exit status is 3 then.
 
 A small pack can name the same bytes ever again: no more than 64 times its data is
 written (or 64 MiB, and 8 GiB at most) unless --max-bytes says so.`,
@@ -99,6 +101,19 @@ func extractTo(w io.Writer, p *soundpack.Pack, name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(w, r)
-	return err
+	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	if _, err = io.Copy(io.MultiWriter(w, sum), r); err != nil {
+		return err
+	}
+	return fits(p, e, r.Size(), sum.Sum32())
+}
+
+// fits compares the checksum of what was read of an entry. That of a JSON table, which is read as the longer
+// text that it stands for, is of other bytes.
+func fits(p *soundpack.Pack, e soundpack.Entry, size int64, got uint32) error {
+	want, ok := p.Checksum(e)
+	if !ok || want == got || size != e.Size {
+		return nil
+	}
+	return fmt.Errorf("%s: %s: %w: CRC-32C %08x, and %08x when it was packed", p.Path(), e.Name, soundpack.ErrChecksum, got, want)
 }
