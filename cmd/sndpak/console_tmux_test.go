@@ -199,22 +199,26 @@ func TestConsoleWithoutColours(t *testing.T) {
 	}{{nil, nil, true}, {[]string{"NO_COLOR=1"}, nil, false}, {nil, []string{"--theme", "none"}, false}} {
 		term := startTerminal(t, 80, 24, c.env, append([]string{"console", copyPack(t), "--output", "null"}, c.args...)...)
 		term.see("drumloop.wav", "master")
-		coloured := false
-		s := term.screen(true)
-		for _, seq := range []string{"\x1b[38;", "\x1b[3", "\x1b[48;"} {
-			for _, n := range []string{"1m", "2m", "3m", "4m", "5m", "6m", "5;", "2;"} {
-				coloured = coloured || strings.Contains(s, seq+n)
-			}
-		}
-		if coloured != c.want {
-			t.Errorf("%q %q: colours %v, want %v:\n%q", c.env, c.args, coloured, c.want, s)
-		}
-		if !strings.Contains(s, "[7m") && !strings.Contains(s, ";7m") && !c.want {
-			t.Errorf("%q %q: the chosen row does not show:\n%q", c.env, c.args, s)
-		}
+		term.wait(fmt.Sprintf("%q %q: colours %v and a chosen row", c.env, c.args, c.want), func(string) bool {
+			s := term.screen(true)
+			chosen := strings.Contains(s, "[7m") || strings.Contains(s, ";7m")
+			return hasColours(s) == c.want && (c.want || chosen)
+		})
 		term.keys("q")
 		term.see("status 0")
 	}
+}
+
+// hasColours looks for a colour of the foreground or of the background in what a terminal shows.
+func hasColours(screen string) bool {
+	for _, seq := range []string{"\x1b[38;", "\x1b[3", "\x1b[48;"} {
+		for _, n := range []string{"1m", "2m", "3m", "4m", "5m", "6m", "5;", "2;"} {
+			if strings.Contains(screen, seq+n) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // An end from outside gives the terminal back, and the line mode is there on a terminal too.
