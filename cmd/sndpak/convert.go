@@ -221,6 +221,9 @@ func (c *conversion) tellLost(sources []soundpack.Source, kind string) {
 			if f, _ := c.pack.Facts(e); f.Gain != 0 {
 				c.notice(s.Path, fmt.Sprintf("its gain of %g dB is not kept: a %s holds nothing but files", f.Gain, kind))
 			}
+			if l, moved := c.movedLoop(e); moved {
+				c.notice(s.Path, fmt.Sprintf("its loop from %d to %d is not kept: a %s holds nothing but files, and the file's own is another", l[0], l[1], kind))
+			}
 		}
 	}
 	byName := func(a, b soundpack.Source) int { return strings.Compare(a.Name, b.Name) }
@@ -228,6 +231,20 @@ func (c *conversion) tellLost(sources []soundpack.Source, kind string) {
 	if kind == "folder" && !numbers && !slices.IsSortedFunc(sources, byName) {
 		c.notice(c.dst, "the order of the entries is not kept: a folder has none")
 	}
+}
+
+// movedLoop is the loop that the pack keeps of a sound, where it is another than the file's own.
+func (c *conversion) movedLoop(e soundpack.Entry) (loop [2]int64, moved bool) {
+	f, ok := c.pack.Facts(e)
+	if !ok || f.Loop[1] <= f.Loop[0] {
+		return loop, false
+	}
+	r, err := c.pack.Section(e)
+	if err != nil {
+		return loop, false // that the entry is damaged is told elsewhere
+	}
+	own, err := soundFacts(r, r.Size())
+	return f.Loop, err == nil && own.Loop != f.Loop
 }
 
 func (c *conversion) writePack(layout string, sources []soundpack.Source) error {

@@ -5,10 +5,13 @@ import (
 	"bytes"
 	"encoding/binary"
 	"hash/crc32"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sndpak/sndpak/soundpack"
 )
 
 // A member of an archive that is made by hand: what it says of itself need not be so.
@@ -230,5 +233,35 @@ func TestConvertBombs(t *testing.T) {
 	}
 	if got, _, errs := sndpak(t, "convert", src, filepath.Join(dir, "n.data"), "--max-bytes", "66M"); got != 0 {
 		t.Errorf("with --max-bytes: status %d, %q", got, errs)
+	}
+}
+
+// A loop that only the pack keeps is lost where there are only files, and that is said; one that is the
+// file's own is not.
+func TestConvertTellsLostLoops(t *testing.T) {
+	dir := t.TempDir()
+	pack := filepath.Join(dir, "p.data")
+	src, err := soundpack.Sources([]string{filepath.Join("..", "..", "testdata", "sounds")}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := func(r io.ReaderAt, size int64) (soundpack.Facts, error) {
+		f, err := soundFacts(r, size)
+		if f.Format == "wav" && f.Loop[1] == 0 && f.Rate == 22050 {
+			f.Loop = [2]int64{100, 200}
+		}
+		return f, err
+	}
+	if err := soundpack.Create(t.Context(), pack, src, &soundpack.CreateOptions{Facts: moved}); err != nil {
+		t.Fatal(err)
+	}
+	for _, to := range []string{"z.zip", "folder"} {
+		status, _, errs := sndpak(t, "convert", pack, filepath.Join(dir, to))
+		if status != 0 || strings.Count(errs, "is not kept") != 1 || !strings.Contains(errs, "jaguar.wav: its loop from 100 to 200 is not kept") {
+			t.Errorf("%s: status %d, %q; want one line about the loop of jaguar.wav", to, status, errs)
+		}
+	}
+	if status, _, errs := sndpak(t, "convert", pack, filepath.Join(dir, "p.pck")); status != 0 || strings.Contains(errs, "not kept") {
+		t.Errorf("a pack: status %d, %q", status, errs)
 	}
 }
