@@ -178,7 +178,7 @@ func (s *session) heard() []*player.Voice {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.playing) > 1 && !s.flags.together {
-		return s.playing[:1:1]
+		return slices.Clone(s.playing[:1]) // which is moved up when it ends
 	}
 	return slices.Clone(s.playing)
 }
