@@ -152,15 +152,8 @@ func (cfg) load(raw string) (index, []problem, error) {
 }
 
 func (cfg) fits(x index, raw string, size int64) bool {
-	end := int64(len(raw))
-	for i := range x.len() {
-		off, n := x.span(i)
-		if i == 0 && off != end || off < int64(len(raw)) || off+n > size {
-			return false
-		}
-		end = max(end, off+n)
-	}
-	return end == size
+	end, ok := behindTable(x, int64(len(raw)), size)
+	return ok && end == size
 }
 
 // check wants a portable path of Latin-1 characters.

@@ -198,3 +198,17 @@ func layoutNames() []string {
 	}
 	return all
 }
+
+// behindTable tells where the last body ends behind a table at the head of the data, and whether the
+// bodies are where such a layout has them: the first right behind the table, all within size.
+func behindTable(x index, table, size int64) (end int64, ok bool) {
+	end = table
+	for i := range x.len() {
+		off, n := x.span(i)
+		if i == 0 && off != end || off < table || off+n > size {
+			return end, false
+		}
+		end = max(end, off+n)
+	}
+	return end, true
+}

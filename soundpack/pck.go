@@ -85,15 +85,8 @@ func (pck) load(raw string) (index, []problem, error) {
 
 // fits lets the last body be followed by an old packer's padding.
 func (pck) fits(x index, raw string, size int64) bool {
-	end := int64(len(raw))
-	for i := range x.len() {
-		off, n := x.span(i)
-		if i == 0 && off != end || off < int64(len(raw)) || off+n > size {
-			return false
-		}
-		end = max(end, off+n)
-	}
-	return size-end < pckBlock && (x.len() > 0 || size == end)
+	end, ok := behindTable(x, int64(len(raw)), size)
+	return ok && size-end < pckBlock && (x.len() > 0 || size == end)
 }
 
 // check refuses a name that is a number, since a number is that of an entry.
