@@ -148,6 +148,16 @@ func (a *asset) hold() bool {
 	return !a.closed
 }
 
+// lend is the clip for somebody who may keep it longer than the player does.
+func (a *asset) lend() *Clip {
+	if a.clip == nil || !a.hold() {
+		return nil
+	}
+	defer a.putBack(nil)
+	a.clip.lent.Store(true)
+	return a.clip
+}
+
 // spared is a stream that played before, nil where there is none.
 func (a *asset) spared() (st *stream) {
 	a.mu.Lock()

@@ -2,6 +2,7 @@ package player
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/gopxl/beep/v2"
 	"github.com/sndpak/sndpak/player/decode"
@@ -15,6 +16,7 @@ type Clip struct {
 	rate int
 	info decode.Info // of the sound that it was
 	pcm  mixer.PCM
+	lent atomic.Bool // somebody beside the player has it, for as long as he likes
 }
 
 // newClip decodes all of dec into memory at the given rate.
@@ -27,8 +29,17 @@ func newClip(dec *decode.Stream, rate int, limit int64) (*Clip, error) {
 	if from := dec.Info().Rate; from != rate {
 		c.pcm.F32, err = mixer.Resample(&c.pcm, from, rate)
 		c.pcm.S16 = nil
+		raw.Free()
 	}
 	return c, err
+}
+
+// free gives the memory of a clip that nothing plays any more to the next that is loaded.
+func (c *Clip) free() {
+	if !c.lent.Load() {
+		raw := decode.PCM{S16: c.pcm.S16, F32: c.pcm.F32}
+		raw.Free()
+	}
 }
 
 // Format is the clip's rate and channels in beep's terms.

@@ -24,7 +24,7 @@ func (p *Player) addClips() {
 	if p.cache == nil {
 		p.cache = content.New(content.Options{Budget: p.opt.Budget})
 	}
-	p.clips = content.NewKind(p.cache, "clip", p.loadClip, nil)
+	p.clips = content.NewKind(p.cache, "clip", p.loadClip, p.freeClip)
 }
 
 // dropClips gives the cache back; it waits for loads under way.
@@ -32,6 +32,14 @@ func (p *Player) dropClips() {
 	p.clips.Forget(nil)
 	if p.opt.Cache == nil {
 		p.cache.Close() // its error tells what is held, by voices of somebody who still has the asset
+	}
+}
+
+// freeClip has a clip that left the cache. Once the player is closed the collector is to find it: a
+// device or a reader may be in the middle of a block still.
+func (p *Player) freeClip(c *Clip) {
+	if !p.isClosed() {
+		c.free()
 	}
 }
 

@@ -72,6 +72,55 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// Memory of clips that went is used again; that of those heard, or given out by Sound.Clip, is not.
+func TestMemoryIsUsedAgainOnlyWhenFree(t *testing.T) {
+	const frames = 48000
+	level := func(i int) float32 { return float32(i+1) / 64 }
+	fsys := fstest.MapFS{}
+	for i := range 8 {
+		fsys[fmt.Sprintf("%d.wav", i)] = &fstest.MapFile{Data: floatWAV(48000, 1, slicesRepeat(level(i), frames))}
+	}
+	p := New(fsys, &Options{Rate: 48000, InStep: true, NoLimiter: true, Budget: 3 * manyBytes})
+	defer p.Close()
+	given := load(t, p, "1.wav", Memory)
+	clip := given.Clip()
+	given.Unload()
+	if given.Clip() != nil {
+		t.Error("an unloaded sound gives a clip")
+	}
+	heard := load(t, p, "0.wav", Memory)
+	start(t, heard, Params{})
+	heard.Unload()
+	for i := 0; i < frames; i += 480 {
+		n := 2 + i/480%6
+		s := load(t, p, fmt.Sprintf("%d.wav", n), Memory)
+		if got := s.asset().clip.pcm.F32[i]; got != level(n) {
+			t.Fatalf("frame %d of %d.wav is %v, want %v", i, n, got, level(n))
+		}
+		s.Unload()
+		for k, x := range pull(p, 480) {
+			if i+k/2 > 480 && x != level(0) {
+				t.Fatalf("frame %d heard is %v, want %v", i+k/2, x, level(0))
+			}
+		}
+	}
+	if st := p.Stats().Clips; st.Evicted < 50 {
+		t.Errorf("%d clips went, want most of them", st.Evicted)
+	}
+	var block [480][2]float64
+	for in := clip.Streamer(); ; {
+		n, ok := in.Stream(block[:])
+		for i, f := range block[:n] {
+			if f[0] != float64(level(1)) {
+				t.Fatalf("frame %d of the clip given out is %v, want %v", i, f[0], level(1))
+			}
+		}
+		if !ok {
+			return
+		}
+	}
+}
+
 // slowFS opens its files only once it may.
 type slowFS struct {
 	fs.FS

@@ -219,7 +219,11 @@ func (r *replay) open(p *Player, sound string) (*mixer.PCM, mixer.Feed, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		return &s.Clip().pcm, nil, nil
+		c := s.Clip() // for good: the voices of a log hold nothing
+		if c == nil {
+			return nil, nil, ErrClosed
+		}
+		return &c.pcm, nil, nil
 	case "stream":
 		name, from, loop, way, err := parseStream(rest)
 		if err != nil {

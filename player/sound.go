@@ -95,8 +95,9 @@ func (s *Sound) Name() string { return s.name }
 // Info is what is known of the sound; see decode.Info.
 func (s *Sound) Info() decode.Info { return s.asset().info }
 
-// Clip is the sound in memory, nil where it streams.
-func (s *Sound) Clip() *Clip { return s.asset().clip }
+// Clip is the sound in memory, nil where it streams or is unloaded. It is good for ever, also when
+// the sound is unloaded then.
+func (s *Sound) Clip() *Clip { return s.asset().lend() }
 
 // Frames is the sound's exact length in frames at its own rate. Where the file does not tell it,
 // the first call looks through the whole file.

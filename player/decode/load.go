@@ -14,6 +14,15 @@ type PCM struct {
 	F32      []float32 // else: full scale is 1 and -1
 }
 
+// Free gives the memory of the samples to sounds that are read later: memory that the process has
+// already costs a copy, new memory several times that. Neither p nor anything that shares its samples
+// may be used again.
+func (p *PCM) Free() {
+	spareS16.put(p.S16)
+	spareF32.put(p.F32)
+	*p = PCM{}
+}
+
 // Frames is the length.
 func (p PCM) Frames() int64 { return int64(len(p.S16)+len(p.F32)) / int64(max(p.Channels, 1)) }
 
@@ -52,17 +61,21 @@ func readAll[T int16 | float32](s *Stream, width, maxBytes int64, read func([]T)
 	if s.frames >= 0 && s.frames-s.pos > most {
 		return nil, fmt.Errorf("%w: %d frames decode to more than %d bytes", ErrLimit, s.frames-s.pos, maxBytes)
 	}
-	buf := room[T](ch * s.firstFrames(width*ch, most))
+	buf, fresh := room[T](ch * s.firstFrames(width*ch, most))
 	n := int64(0)
 	for {
-		k, err := read(faultIn(buf[n:]))
+		piece := buf[n:]
+		if fresh {
+			piece = faultIn(piece)
+		}
+		k, err := read(piece)
 		if n += int64(k) * ch; err == nil && n == int64(len(buf)) {
 			var one [2]T // to see whether there is more before memory for it is made
 			if _, err = read(one[:ch]); err == nil {
 				if n == most*ch {
 					return buf, fmt.Errorf("%w: more than %d bytes of samples", ErrLimit, maxBytes)
 				}
-				buf = grow(buf, ch*min(most, s.nextFrames(n/ch)))
+				buf, fresh = grow(buf, ch*min(most, s.nextFrames(n/ch)))
 				n += int64(copy(buf[n:], one[:ch]))
 			}
 		}
@@ -97,35 +110,20 @@ func (s *Stream) firstFrames(width, most int64) int64 {
 	return min(left, max(firstBytes, s.size*aheadRatio)/width)
 }
 
-// grow is buf with room for n samples.
-func grow[T int16 | float32](buf []T, n int64) []T {
-	more := room[T](max(n, int64(len(buf))+1))
+// grow is buf with room for n samples, in new memory or in such as room tells.
+func grow[T int16 | float32](buf []T, n int64) (more []T, fresh bool) {
+	more, fresh = room[T](max(n, int64(len(buf))+1))
 	copy(more, buf)
-	return more
-}
-
-// room is memory for n samples, which hold anything.
-func room[T int16 | float32](n int64) []T { return uncleared[T](int(n)) }
-
-// faultIn is the next piece of buf to read into, backed with memory: small enough to be in the cache
-// still when the samples come in, after the kernel has cleared it.
-func faultIn[T int16 | float32](buf []T) []T {
-	const piece = 256 << 10
-	switch b := any(buf).(type) {
-	case []int16:
-		buf = buf[:min(len(buf), piece/2)]
-		prefault(int16Bytes(b[:len(buf)]))
-	case []float32:
-		buf = buf[:min(len(buf), piece/4)]
-		prefault(float32Bytes(b[:len(buf)]))
-	}
-	return buf
+	sparesOf[T]().put(buf)
+	return more, fresh
 }
 
 // trim gives back the memory behind n samples where that is much.
-func trim[T any](buf []T, n int64) []T {
-	if int64(len(buf))-n > n/8 {
-		return append([]T(nil), buf[:n]...)
+func trim[T int16 | float32](buf []T, n int64) []T {
+	if int64(cap(buf))-n > n/8 {
+		less := append([]T(nil), buf[:n]...)
+		sparesOf[T]().put(buf)
+		return less[:n:n]
 	}
 	return buf[:n:n]
 }

@@ -2,5 +2,7 @@
 
 package decode
 
-// prefault does nothing here: see prefault_linux.go.
-func prefault([]byte) {}
+// prefault and hugePages do nothing here: see prefault_linux.go.
+
+func prefault([]byte)  {}
+func hugePages([]byte) {}
