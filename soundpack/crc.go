@@ -140,8 +140,9 @@ func parseID(name string) (id uint32, ok bool) {
 	return id, true
 }
 
-// crcIndex is the index's own bytes, and where in them the ids begin that have the same upper bits: the
-// ids of paths are spread evenly, so that about eight are left to search through.
+// crcIndex is the index's own bytes, and where in them the ids begin that have the same upper bits. The ids
+// of paths are spread evenly: some 32 are left, among which the rest of an id tells about where it is. For
+// 1,000,000 entries these places take 128 KiB, which stays in the processor's cache when the index does not.
 type crcIndex struct {
 	raw     string
 	starts  []uint32 // by the upper bits of an id, its first record; one more at the end
@@ -155,7 +156,7 @@ type crcIndex struct {
 
 func newCRCIndex(raw string) (*crcIndex, error) {
 	n := len(raw) / crcRecord
-	upper := max(bits.Len(uint(n))-3, 0)
+	upper := max(bits.Len(uint(n))-5, 0)
 	x := &crcIndex{raw: raw[:n*crcRecord], starts: make([]uint32, 1<<upper+1), shift: 32 - upper}
 	bucket, last := 0, int64(-1)
 	for i := range n {
@@ -223,21 +224,43 @@ func (x *crcIndex) find(name string) int {
 	return x.search(pathID(name))
 }
 
-// search is the first record of an id.
+// search is the first record of an id. Where ids are spread evenly the guess is a record or two off:
+// its memory is most often all that has to be fetched.
 func (x *crcIndex) search(id uint32) int {
 	b := uint64(id) >> x.shift
 	lo, end := int(x.starts[b]), int(x.starts[b+1])
-	for hi := end; lo < hi; {
+	if end-lo > crcCrowd {
+		lo = x.halve(id, lo, end)
+	} else if lo < end {
+		rest := uint64(id) - b<<x.shift
+		i := lo + int(rest*uint64(end-lo)>>x.shift)
+		for i > lo && x.id(i) >= id {
+			i--
+		}
+		for i < end && x.id(i) < id {
+			i++
+		}
+		lo = i
+	}
+	if lo < end && x.id(lo) == id {
+		return lo
+	}
+	return -1
+}
+
+// crcCrowd is how many records with the same upper bits are more than chance: somebody chose them.
+const crcCrowd = 256
+
+// halve is the first record in [lo, hi) whose id is not below id.
+func (x *crcIndex) halve(id uint32, lo, hi int) int {
+	for lo < hi {
 		if mid := int(uint(lo+hi) / 2); x.id(mid) < id {
 			lo = mid + 1
 		} else {
 			hi = mid
 		}
 	}
-	if lo < end && x.id(lo) == id {
-		return lo
-	}
-	return -1
+	return lo
 }
 
 func (*crcIndex) odd(int) string { return "" }

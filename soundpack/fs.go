@@ -108,7 +108,9 @@ func (p *Pack) find(op, name string) (Entry, *folder, error) {
 		// The raw form that Lookup takes too could hide a folder that is shown so.
 		raw := unshow(name)
 		if i := p.ordinal(raw); i >= 0 {
-			return p.entryAs(i, raw), nil, nil
+			var e Entry
+			p.foundBy(&e, i, raw)
+			return e, nil, nil
 		}
 		if p.hasFolders() {
 			if dir := p.tree().folders[p.traits.fold(name)]; dir != nil {

@@ -30,8 +30,11 @@ var plain = func() (t [256]bool) {
 func show(raw string) string {
 	for i := range len(raw) {
 		c := raw[i]
+		if plain[c] {
+			continue
+		}
 		inside := i > 0 && raw[i-1] != '/' // an element has begun
-		if !plain[c] && !(inside && (c == '.' || c == '/' && i+1 < len(raw))) {
+		if !inside || c != '.' && (c != '/' || i+1 == len(raw)) {
 			return showOdd(raw)
 		}
 	}

@@ -368,15 +368,17 @@ func (p *Pack) Entry(i int) Entry {
 	return e
 }
 
-// entryAs is the entry that was found by a path. A hash that fits is as good as the path's being stored.
-func (p *Pack) entryAs(i int, path string) Entry {
+// foundBy makes e the i-th entry as it was found by a path: its own name where that is stored, the path
+// where only its hash is, as a hash that fits is as good.
+func (p *Pack) foundBy(e *Entry, i int, path string) {
 	if p.traits.hashed {
 		if _, id := parseID(path); !id {
-			off, size := p.index.span(i)
-			return Entry{Name: show(path), Index: i, Offset: off, Size: size, full: path, exact: true, hashed: true}
+			e.Offset, e.Size = p.index.span(i)
+			e.Name, e.Index, e.full, e.exact, e.hashed = show(path), i, path, true, true
+			return
 		}
 	}
-	return p.Entry(i)
+	*e = p.Entry(i)
 }
 
 // Entries is every entry in the order of the index, those that share a name included and the manifest
@@ -396,7 +398,7 @@ func (p *Pack) Entries() iter.Seq[Entry] {
 // bytes of [Entry.Raw]. In the crc layout it is a path, which need not be stored anywhere, or an id; in
 // pck a number. It finds the manifest too, by its name ".sndpak". It allocates nothing unless the name is
 // shown escaped; the first look-up of a full name loads the manifest.
-func (p *Pack) Lookup(name string) (Entry, bool) {
+func (p *Pack) Lookup(name string) (e Entry, ok bool) {
 	raw := unshow(name)
 	i := p.ordinal(raw)
 	if i < 0 && name != "" && strings.IndexByte(name, '%') >= 0 {
@@ -404,9 +406,10 @@ func (p *Pack) Lookup(name string) (Entry, bool) {
 		i = p.ordinal(raw)
 	}
 	if i < 0 {
-		return Entry{}, false
+		return e, false
 	}
-	return p.entryAs(i, raw), true
+	p.foundBy(&e, i, raw)
+	return e, true
 }
 
 // ordinal is that of the first entry with that name in the index, or else with that full name.

@@ -273,7 +273,8 @@ func (v *verifier) inFile(e Entry) (slog.Level, string) {
 		if n < 0 || n >= v.p.Len() {
 			continue
 		}
-		if f := v.p.entryAs(n, dir); f.path() != dir {
+		var f Entry
+		if v.p.foundBy(&f, n, dir); f.path() != dir {
 			return slog.LevelWarn, fmt.Sprintf("its folder has the name of a file but for case, %q (entry %d): one of them cannot be extracted on Windows or macOS", f.Name, n)
 		}
 		return slog.LevelError, fmt.Sprintf("its folder %q is a file too (entry %d): one of them cannot be extracted", show(dir), n)
