@@ -2,6 +2,7 @@ package soundpack
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"hash/crc32"
@@ -34,7 +35,7 @@ func (c *Change) Empty() bool {
 
 // Diff compares the entries of two packs. Contents are compared by the manifests' checksums, and where
 // those are not known by reading. Of entries that share a name the first counts, and one that cannot be
-// read is one that has changed. The error is that of ctx, or ErrClosed.
+// read is one that has changed. The error is that of ctx, ErrClosed, or [Pack.Err] of a pack on a server.
 func Diff(ctx context.Context, old, new *Pack) (*Change, error) {
 	for _, p := range []*Pack{old, new} {
 		if !p.m.acquire() {
@@ -49,6 +50,9 @@ func Diff(ctx context.Context, old, new *Pack) (*Change, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, opened("compare", new.path, err)
 	}
+	if err := cmp.Or(old.lost(), new.lost()); err != nil {
+		return nil, err
+	}
 	return d.Change, nil
 }
 
@@ -61,10 +65,15 @@ type differ struct {
 	block    [2][]byte
 }
 
+// over tells whether there is no use in going on.
+func (d *differ) over() bool {
+	return d.ctx.Err() != nil || d.old.lost() != nil || d.new.lost() != nil
+}
+
 // compare goes through the names.
 func (d *differ) compare() {
 	for e := range firsts(d.new) {
-		if d.ctx.Err() != nil {
+		if d.over() {
 			return
 		}
 		switch was, ok := d.old.Lookup(e.Name); {
@@ -75,7 +84,7 @@ func (d *differ) compare() {
 		}
 	}
 	for e := range firsts(d.old) {
-		if d.ctx.Err() != nil {
+		if d.over() {
 			return
 		}
 		if is, ok := d.new.Lookup(e.Name); !ok || is.Index >= d.new.Len() {
@@ -139,7 +148,7 @@ func (d *differ) weigh() {
 		}
 	}
 	for e := range d.old.Entries() {
-		if fresh[e.Size] && d.ctx.Err() == nil {
+		if fresh[e.Size] && !d.over() {
 			if crc, err := d.sum(d.old, e); err == nil {
 				d.sums[bodyKey{e.Size, crc}] = true
 			}
@@ -147,7 +156,7 @@ func (d *differ) weigh() {
 	}
 	for _, list := range [][]Entry{d.Added, d.Changed} {
 		for _, e := range list {
-			if d.new.bounds(e) != nil || d.ctx.Err() != nil {
+			if d.new.bounds(e) != nil || d.over() {
 				continue
 			}
 			crc, err := d.sum(d.new, e)

@@ -47,6 +47,9 @@ func (p *Pack) Extract(ctx context.Context, dir string, names []string, opt *Ext
 		x.ExtractOptions = *opt
 	}
 	x.choose(names)
+	if err := p.lost(); err != nil {
+		return err // names that are not there may be in a manifest that was not read
+	}
 	x.ration()
 	if len(x.entries) == 0 && len(x.errs) > 0 {
 		return errors.Join(x.errs...)
@@ -67,7 +70,7 @@ func (p *Pack) Extract(ctx context.Context, dir string, names []string, opt *Ext
 		if err := x.one(e); err != nil {
 			x.fail(e, err)
 		}
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || p.lost() != nil {
 			break
 		}
 	}

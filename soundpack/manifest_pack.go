@@ -79,7 +79,11 @@ func (p *Pack) manifestProblems() []problem {
 	if !p.noted || p.index.at(p.index.len()).size > 1<<20 && !p.loaded.Load() {
 		return nil
 	}
-	return p.manifest().problems(true)
+	m := p.manifest()
+	if p.lost() != nil {
+		return nil // which Err tells, and nothing is wrong with the manifest
+	}
+	return m.problems(true)
 }
 
 // fullName is that of the i-th entry and how it is shown, "" if it has none.

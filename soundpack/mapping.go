@@ -26,6 +26,8 @@ type mapping struct {
 	size int64          // as of opening; the file may have grown since
 	why  error          // why it is not mapped although asked for
 	refs atomic.Int64
+
+	fault atomic.Pointer[error] // the first error of reading
 }
 
 // newMapping maps the file that data is open on. mmap opens by path, so it is the same file only if
@@ -106,12 +108,22 @@ func (m *mapping) ReadAt(p []byte, off int64) (n int, err error) {
 		return m.full(m.source().ReadAt(p, off))
 	}
 	if n, err = m.copyOut(p, off); err != nil {
-		return n, err
+		return n, m.failed(err)
 	}
 	if n > 0 && p[n-1] == 0 && m.short() {
-		return 0, ErrChanged
+		return 0, m.failed(ErrChanged)
 	}
 	return n, nil
+}
+
+// failed keeps the first error of reading. Since callers read within bounds only, it is about the data and
+// not about an entry.
+func (m *mapping) failed(err error) error {
+	if !errors.Is(err, ErrClosed) {
+		first := err
+		m.fault.CompareAndSwap(nil, &first)
+	}
+	return err
 }
 
 // copyOut turns a fault in the mapping into ErrChanged. The switch belongs to the goroutine and is
@@ -155,6 +167,9 @@ func (m *mapping) source() io.ReaderAt {
 func (m *mapping) full(n int, err error) (int, error) {
 	if err == io.EOF {
 		err = ErrChanged
+	}
+	if err != nil {
+		err = m.failed(err)
 	}
 	return n, err
 }

@@ -346,6 +346,28 @@ func (p *Pack) Warnings() []string {
 	return w
 }
 
+// Err is the first error with which the data could not be read, whatever the entry; nil as long as there is
+// none. After an ErrChanged nothing of a pack on a server can be read any more, and not all of one on this
+// machine. What is wrong with an entry alone is not told here.
+func (p *Pack) Err() error {
+	err := p.m.fault.Load()
+	switch {
+	case err == nil:
+		return nil
+	case p.m.far != nil:
+		return fmt.Errorf("soundpack: read %w", *err) // it names the address
+	}
+	return opened("read", p.path, *err)
+}
+
+// lost is why a pack on a server is given up: who went on would wait for it once more with each entry.
+func (p *Pack) lost() error {
+	if p.m.far == nil {
+		return nil
+	}
+	return p.Err()
+}
+
 // Len is the number of entries, those that share a name included and the manifest not.
 func (p *Pack) Len() int { return p.index.len() }
 

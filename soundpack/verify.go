@@ -69,8 +69,8 @@ func (r *Report) Damaged() bool { return r.Errors > 0 }
 
 // Verify checks the form of the index, names, bounds, duplicates, overlaps and gaps, the manifest
 // against the index, the checksums that it has, and what opt.Check looks for. It reads the data once,
-// on all cores; the rest takes n log n for n entries, whatever they say. The error is that of ctx;
-// damage is told in the Report.
+// on all cores; the rest takes n log n for n entries, whatever they say. The error is that of ctx,
+// or [Pack.Err] of a pack on a server; damage is told in the Report.
 func (p *Pack) Verify(ctx context.Context, opt *VerifyOptions) (*Report, error) {
 	v := &verifier{p: p, ctx: ctx, kinds: map[string]tally{}}
 	if opt != nil {
@@ -92,7 +92,7 @@ func (p *Pack) Verify(ctx context.Context, opt *VerifyOptions) (*Report, error) 
 		err = v.ranges()
 	}
 	v.more()
-	return v.Report, err
+	return v.Report, cmp.Or(err, p.lost())
 }
 
 type verifier struct {
@@ -288,7 +288,10 @@ func (v *verifier) look(from, to int) error {
 	if v.Check == nil {
 		return v.ctx.Err()
 	}
-	return inParallel(v.ctx, to-from, func(i int) {
+	err := inParallel(v.ctx, to-from, func(i int) {
+		if v.p.lost() != nil {
+			return
+		}
 		e := v.p.Entry(from + i)
 		f, err := v.p.openPinned(e)
 		if err != nil {
@@ -298,6 +301,7 @@ func (v *verifier) look(from, to int) error {
 		v.looked[i] = v.Check(f)
 		v.progress(e.Size)
 	})
+	return cmp.Or(err, v.p.lost())
 }
 
 // body checks that the entry can be opened and tells what was found in it, the n-th of its batch.

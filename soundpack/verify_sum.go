@@ -74,11 +74,15 @@ func (v *verifier) sum(s *sums) error {
 		return nil
 	}
 	blocks := sync.Pool{New: func() any { b := make([]byte, 256<<10); return &b }}
-	return inParallel(v.ctx, len(s.ranges), func(i int) {
+	err := inParallel(v.ctx, len(s.ranges), func(i int) {
+		if v.p.lost() != nil {
+			return
+		}
 		block := blocks.Get().(*[]byte)
 		s.ranges[i].read(v, *block)
 		blocks.Put(block)
 	})
+	return cmp.Or(err, v.p.lost())
 }
 
 func (r *sumRange) read(v *verifier, block []byte) {

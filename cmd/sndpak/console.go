@@ -116,7 +116,7 @@ func consoleLines(cmd *cobra.Command, src *sounds, names []string, keys *console
 		Player: p, Names: names, Map: keys, In: cmd.InOrStdin(), Out: kept, Loop: src.keptLoop,
 		Live: isRaw(cmd), Hold: file,
 	})
-	return errors.Join(err, p.Close(), kept.fault())
+	return errors.Join(err, p.Close(), kept.fault(), src.broken())
 }
 
 // consoleScreen is the console that fills a terminal. Faults go to its screen, which standard error
@@ -146,7 +146,7 @@ func consoleScreen(cmd *cobra.Command, src *sounds, names []string, all bool, ke
 		In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Theme: f.theme, Env: os.Environ(),
 	})
 	news.close() // follow waits for what it tells
-	return errors.Join(err, p.Close())
+	return errors.Join(err, p.Close(), src.broken())
 }
 
 // newsFeed carries what happens beside the keyboard to the screen, until it is closed.

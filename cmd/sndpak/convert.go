@@ -167,8 +167,8 @@ func (c *conversion) sources(kind string) ([]soundpack.Source, error) {
 		return nil, err
 	}
 	c.pack, c.closers = p, append(c.closers, p)
-	for _, w := range p.Warnings() {
-		warn(c.cmd, errors.New(w))
+	if err := tellWarnings(c.cmd, p); err != nil {
+		return nil, err
 	}
 	if kind == "folder" {
 		return soundpack.SourcesFS(p, nil) // Extract tells

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -208,7 +209,7 @@ func newDiff() *cobra.Command {
 			}
 			defer to.Close()
 			c, err := soundpack.Diff(cmd.Context(), from, to)
-			if err != nil {
+			if err = cmp.Or(err, from.Err(), to.Err()); err != nil {
 				return err
 			}
 			return interruptible(cmd.Context(), func() error { return show(cmd, changeFacts(c), asJSON) })

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,7 +39,7 @@ is not supported.`,
 			defer src.Close()
 			if len(names) == 0 && len(src.packs) == 1 {
 				f := packInfo(cmd.Context(), src.packs[0])
-				if err := cmd.Context().Err(); err != nil {
+				if err := cmp.Or(cmd.Context().Err(), src.packs[0].Err()); err != nil {
 					return err
 				}
 				return show(cmd, f, asJSON)

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -41,7 +42,7 @@ func newList() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return w.Flush()
+				return cmp.Or(w.Flush(), p.Err())
 			})
 		},
 	}
@@ -135,7 +136,8 @@ func listText(ctx context.Context, w io.Writer, p *soundpack.Pack) error {
 	return ctx.Err()
 }
 
-// listing looks at every entry, on all cores, and yields them in the order of the index until ctx ends.
+// listing looks at every entry, on all cores, and yields them in the order of the index until ctx ends, or
+// the pack has no more to give.
 func listing(ctx context.Context, p *soundpack.Pack) func(yield func(listed) bool) {
 	return func(yield func(listed) bool) {
 		const batch = 256
@@ -158,7 +160,7 @@ func listing(ctx context.Context, p *soundpack.Pack) func(yield func(listed) boo
 		}()
 		for part := range order {
 			for _, l := range <-part {
-				if ctx.Err() != nil || !yield(l) {
+				if ctx.Err() != nil || broken(p) != nil || !yield(l) {
 					return
 				}
 			}
@@ -168,7 +170,7 @@ func listing(ctx context.Context, p *soundpack.Pack) func(yield func(listed) boo
 
 func lookAt(ctx context.Context, p *soundpack.Pack, from, to int) []listed {
 	part := make([]listed, 0, to-from)
-	for i := from; i < to && ctx.Err() == nil; i++ {
+	for i := from; i < to && ctx.Err() == nil && broken(p) == nil; i++ {
 		part = append(part, look(p, p.Entry(i)))
 	}
 	return part

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -230,7 +231,7 @@ func plotSheet(cmd *cobra.Command, src *sounds, names []string, f *plotFlags) er
 	progress := newProgress(cmd, "drawing")
 	list, err := thumbnails(cmd.Context(), src, names, progress)
 	progress.done()
-	if err != nil {
+	if err = cmp.Or(src.broken(), err); err != nil {
 		return err
 	}
 	sheet := picture.Sheet{Title: fmt.Sprintf("%s: %d sounds", filepath.Base(src.label), len(list)), Columns: f.columns}
@@ -257,7 +258,7 @@ func thumbnails(ctx context.Context, src *sounds, names []string, p *progress) (
 	var work sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		work.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(names) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+			for i := int(next.Add(1)) - 1; i < len(names) && ctx.Err() == nil && src.broken() == nil; i = int(next.Add(1)) - 1 {
 				all[i] = thumbnail(ctx, src, names[i])
 				n := done.Add(1)
 				shown.Lock()

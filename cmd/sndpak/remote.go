@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/sndpak/sndpak/soundpack"
@@ -26,6 +27,26 @@ func openPack(ctx context.Context, arg string, opt *soundpack.Options) (*soundpa
 		return nil, notPack(arg, opt, err)
 	}
 	return p, nil
+}
+
+// broken is why nothing more is to be had of a pack: its data has changed, or its server does not give it.
+func broken(p *soundpack.Pack) error {
+	if err := p.Err(); err != nil && (errors.Is(err, soundpack.ErrChanged) || isAddress(p.Path())) {
+		return err
+	}
+	return nil
+}
+
+// broken is the first of the packs of which that is so.
+func (s *sounds) broken() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.packs {
+		if err := broken(p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // mountRemote adds a pack on a server as a layer.

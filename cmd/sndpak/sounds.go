@@ -172,6 +172,9 @@ func (s *sounds) Open(name string) (fs.File, error) {
 	if f, ferr := openRegular(name); ferr == nil {
 		return f, nil
 	}
+	if err := s.broken(); err != nil {
+		return nil, err // the manifest may have the name
+	}
 	return nil, noEntryError{s.label, name}
 }
 
@@ -257,10 +260,22 @@ func (f *packFlags) open(cmd *cobra.Command, path string) (*soundpack.Pack, erro
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range p.Warnings() {
-		warn(cmd, errors.New(w))
+	if err := tellWarnings(cmd, p); err != nil {
+		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
+}
+
+// tellWarnings prints those of a pack, unless they are for want of what cannot be read any more.
+func tellWarnings(cmd *cobra.Command, p *soundpack.Pack) error {
+	warnings := p.Warnings()
+	if err := broken(p); err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		warn(cmd, errors.New(w))
+	}
+	return nil
 }
 
 // warn prints what was survived on standard error.
@@ -272,6 +287,9 @@ func warn(cmd *cobra.Command, err error) {
 func entryOf(p *soundpack.Pack, name string) (soundpack.Entry, error) {
 	e, ok := p.Lookup(name)
 	if !ok {
+		if err := broken(p); err != nil {
+			return e, err
+		}
 		return e, noEntryError{p.Path(), name}
 	}
 	return e, nil

@@ -45,6 +45,9 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 			}
 			all = append(all, look(p, e))
 		}
+		if err := p.Err(); err != nil {
+			s.log(err)
+		}
 		output := ""
 		if s.Player != nil {
 			output = s.Player.Output()
