@@ -150,6 +150,28 @@ func (p *Pack) SHA256(e Entry) (sum [32]byte, ok bool) {
 	return sum, n.sha256 != ""
 }
 
+// Unknown are the members of the manifest that this version does not understand, those of the whole pack and
+// those of entries: how many there are, and their names, each once. A new pack that [Create] makes of this
+// one's entries has them too.
+func (p *Pack) Unknown() (n int, names []string) {
+	m, seen := p.manifest(), map[string]bool{}
+	count := func(all []member) {
+		for _, x := range all {
+			if n++; !seen[x.key] {
+				seen[x.key] = true
+				names = append(names, x.key)
+			}
+		}
+	}
+	count(m.extra)
+	for i := range m.lines {
+		if m.lines[i].text != "" {
+			count(parseNote(m.lines[i].text).extra)
+		}
+	}
+	return n, names
+}
+
 // Shared are the other entries that have the very bytes of this one, in the order of the index.
 func (p *Pack) Shared(e Entry) []Entry {
 	var all []Entry

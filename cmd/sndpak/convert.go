@@ -12,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sndpak/sndpak/soundpack"
@@ -226,11 +227,30 @@ func (c *conversion) tellLost(sources []soundpack.Source, kind string) {
 			}
 		}
 	}
+	if n, names := c.pack.Unknown(); n > 0 {
+		c.notice(c.pack.Path(), fmt.Sprintf("what else its manifest tells is not kept (%s that this version does not know: %s): a %s holds nothing but files",
+			count(n, "member", "members"), firstOf(names, 3), kind))
+	}
 	byName := func(a, b soundpack.Source) int { return strings.Compare(a.Name, b.Name) }
 	numbers := c.pack.Layout() == "pck" // which tell their order
 	if kind == "folder" && !numbers && !slices.IsSortedFunc(sources, byName) {
 		c.notice(c.dst, "the order of the entries is not kept: a folder has none")
 	}
+}
+
+// firstOf are the first of some names, none of them long.
+func firstOf(names []string, n int) string {
+	var all []string
+	for _, name := range names[:min(n, len(names))] {
+		if len(name) > 40 {
+			name = strings.ToValidUTF8(name[:40], "") + "…"
+		}
+		all = append(all, strconv.Quote(name))
+	}
+	if len(names) > n {
+		all = append(all, "…")
+	}
+	return strings.Join(all, ", ")
 }
 
 // movedLoop is the loop that the pack keeps of a sound, where it is another than the file's own.

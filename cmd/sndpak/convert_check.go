@@ -132,7 +132,7 @@ func (c *conversion) ration(sources []soundpack.Source) error {
 			continue // it is left out
 		}
 		if left -= s.Size; left < 0 {
-			return fmt.Errorf("%s: %w: its files have more than %d bytes in all: --max-bytes says that it may be so", c.src, soundpack.ErrLimit, limit)
+			return fmt.Errorf("%s: %w: its files have more than %d bytes in all: --max-bytes says that it may be so", hideQuery(c.src), soundpack.ErrLimit, limit)
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"os"
@@ -263,5 +264,42 @@ func TestConvertTellsLostLoops(t *testing.T) {
 	}
 	if status, _, errs := sndpak(t, "convert", pack, filepath.Join(dir, "p.pck")); status != 0 || strings.Contains(errs, "not kept") {
 		t.Errorf("a pack: status %d, %q", status, errs)
+	}
+}
+
+// What a newer version, or a person, has put into a manifest is kept by packs and told where there are only
+// files.
+func TestConvertTellsUnknownMembers(t *testing.T) {
+	dir := t.TempDir()
+	a, pack := filepath.Join(dir, "a.txt"), filepath.Join(dir, "p.data")
+	writeTo(t, a, []byte("the first file"))
+	if status, _, errs := sndpak(t, "create", pack, a); status != 0 {
+		t.Fatal(errs)
+	}
+	b, err := os.ReadFile(pack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := bytes.Replace(bytes.Replace(b[14:], []byte(`{"entry":`), []byte(`{"mood":"dark","x":[1],"entry":`), 1),
+		[]byte(`"entries"`), []byte(`"author":{"name":"A. N."},"mood":1,"yy":2,"entries"`), 1)
+	sum := own[len(`{"sndpak":1,"check":"`):]
+	copy(sum, fmt.Sprintf("%08x", crc32.Checksum(sum[9:], crc32.MakeTable(crc32.Castagnoli))))
+	writeTo(t, pack, append(b[:14:14], own...))
+	index, err := os.ReadFile(filepath.Join(dir, "p.inx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary.LittleEndian.PutUint32(index[28+24:], uint32(len(own)))
+	writeTo(t, filepath.Join(dir, "p.inx"), index)
+	const line = `p.data: what else its manifest tells is not kept (5 members that this version does not know: "author", "mood", "yy", …)`
+	for _, to := range []string{"z.zip", "folder", "q.pck", "q.dat", "q.bin"} {
+		status, _, errs := sndpak(t, "convert", pack, filepath.Join(dir, to))
+		lost := to == "z.zip" || to == "folder"
+		if status != 0 || lost != strings.Contains(errs, line) || strings.Count(errs, "\n") > 1 || !lost && errs != "" {
+			t.Errorf("%s: status %d, %q; lost: %v", to, status, errs, lost)
+		}
+		if b, err := os.ReadFile(filepath.Join(dir, to)); !lost && (err != nil || !bytes.Contains(b, []byte(`"author":{"name":"A. N."}`)) || !bytes.Contains(b, []byte(`"mood":"dark"`))) {
+			t.Errorf("%s has not what the manifest told: %v", to, err)
+		}
 	}
 }
