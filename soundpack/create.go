@@ -578,10 +578,21 @@ func (c *creation) settle(i int, d *digest) {
 	case !n.hasCRC || n.crc == d.crc:
 		d.note(n)
 	case c.Damaged != nil:
-		c.Damaged(c.sources[i].Path, mismatch(d.crc, n.crc))
+		c.Damaged(c.sources[i].Path, c.misfit(i, d))
 	default:
-		c.notice(c.sources[i].Path, mismatch(d.crc, n.crc).Error())
+		c.notice(c.sources[i].Path, c.misfit(i, d).Error())
 	}
+}
+
+// misfit is the error of the i-th body, whose checksum is another. That of a JSON table is of the table, and
+// not of what was copied.
+func (c *creation) misfit(i int, d *digest) error {
+	if s := c.sources[i]; s.from != nil && s.from.table(s.at) > 0 {
+		if err := s.from.Intact(s.from.Entry(s.at)); err != nil {
+			return err
+		}
+	}
+	return mismatch(d.crc, c.notes[i].crc)
 }
 
 // tell asks for the facts of a body that was written.

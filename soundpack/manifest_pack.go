@@ -120,8 +120,10 @@ func mismatch(got, want uint32) error {
 	return fmt.Errorf("%w: CRC-32C %08x, and %08x when it was packed", ErrChecksum, got, want)
 }
 
-// intact reads an entry's bytes, as they lie in the data, and tells whether they fit.
-func (p *Pack) intact(e Entry) error {
+// Intact reads an entry's bytes as they lie in the data, which are those that the manifest tells of also where
+// a JSON table is read as something longer. Bytes that are not what was packed are an ErrChecksum; where no
+// checksum is known there is nothing to say.
+func (p *Pack) Intact(e Entry) error {
 	crc, err := p.bodySum(e)
 	if err != nil {
 		return err

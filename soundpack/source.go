@@ -39,7 +39,7 @@ func (s *Source) told() note {
 	}
 	n := s.from.manifest().note(s.at)
 	t := note{sha256: n.sha256, facts: n.facts, extra: n.extra}
-	if n.table == 0 || s.from.intact(s.from.Entry(s.at)) != nil {
+	if n.table == 0 || s.from.Intact(s.from.Entry(s.at)) != nil {
 		t.crc, t.hasCRC = n.crc, n.hasCRC
 	}
 	return t

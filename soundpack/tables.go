@@ -84,7 +84,7 @@ func (c *creation) smaller() error {
 	told := false
 	for i := range c.sources {
 		s := &c.sources[i]
-		if c.notes[i].hasCRC && s.from.intact(s.from.Entry(s.at)) != nil {
+		if c.notes[i].hasCRC && s.from.Intact(s.from.Entry(s.at)) != nil {
 			continue // it stays as it is, and is told
 		}
 		out, plain, err := shrinkJSON(*s, c.JSON == "table")

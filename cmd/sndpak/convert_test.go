@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -302,4 +303,78 @@ func TestConvertTellsUnknownMembers(t *testing.T) {
 			t.Errorf("%s has not what the manifest told: %v", to, err)
 		}
 	}
+}
+
+// A byte of a JSON table flipped so that it still reads, and one so that it does not: both are told wherever
+// the entries go, by the checksum of the table, and the others are as they were.
+func TestConvertBadTable(t *testing.T) {
+	dir := t.TempDir()
+	var rows []string
+	for i := range 40 {
+		rows = append(rows, fmt.Sprintf(`{"name":"item %d","price":%d}`, i, 3*i))
+	}
+	table, other, pack := filepath.Join(dir, "table.json"), filepath.Join(dir, "b.json"), filepath.Join(dir, "cfg_0.bin")
+	writeTo(t, table, []byte("["+strings.Join(rows, ",")+"]"))
+	writeTo(t, other, []byte(`[{"x":1,"yyyyyy":2},{"x":3,"yyyyyy":4},{"x":5,"yyyyyy":6}]`))
+	if status, _, errs := sndpak(t, "create", pack, table, other, "--json", "table", "--layout", "cfg"); status != 0 {
+		t.Fatal(errs)
+	}
+	whole, err := os.ReadFile(pack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, at, says, has string
+	}{
+		{"reads.bin", "item 7", "checksum mismatch", "b.json table.json"},
+		{"broken.bin", `"list"`, "damaged: JSON table", "b.json"},
+	} {
+		b := bytes.Clone(whole)
+		b[bytes.Index(b, []byte(c.at))] ^= 1
+		bad := filepath.Join(dir, c.name)
+		writeTo(t, bad, b)
+		for _, args := range [][]string{
+			{"convert", bad, "OUT/z.zip"}, {"convert", bad, "OUT/folder"}, {"convert", bad, "OUT/p.data"}, {"convert", bad, "OUT/p.pck"},
+			{"extract", bad, "-C", "OUT/files"}, {"extract", bad, "table.json", "--stdout"},
+		} {
+			out := t.TempDir()
+			full := slices.Clone(args)
+			for i := range full {
+				full[i] = strings.ReplaceAll(full[i], "OUT", out)
+			}
+			status, _, errs := sndpak(t, full...)
+			if status != statusDamaged || strings.Count(errs, c.says) != 1 || !strings.Contains(errs, "table.json") || strings.Contains(errs, "b.json") {
+				t.Errorf("%s: status %d, %q; want 3 and one line with %q", args, status, errs, c.says)
+			}
+			if _, first, _ := strings.Cut(errs, "CRC-32C "); c.name == "reads.bin" && !strings.HasPrefix(first, fmt.Sprintf("%08x", bodySum(t, bad, "table.json"))) {
+				t.Errorf("%s: %q has not the checksum of the table", args, errs)
+			}
+			if to := full[len(full)-1]; to != "--stdout" && filepath.Ext(to) != ".pck" {
+				have := strings.Fields(namesIn(t, to))
+				slices.Sort(have)
+				if strings.Join(have, " ") != c.has {
+					t.Errorf("%s: %q in it, want %q", args, have, c.has)
+				}
+			}
+		}
+	}
+	if status, _, errs := sndpak(t, "convert", pack, filepath.Join(dir, "whole.zip")); status != 0 || errs != "" {
+		t.Errorf("whole: status %d, %q", status, errs)
+	}
+}
+
+// bodySum is the CRC-32C of an entry's bytes where they lie.
+func bodySum(t *testing.T, pack, name string) uint32 {
+	t.Helper()
+	p, err := soundpack.Open(pack, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	e, _ := p.Lookup(name)
+	b, err := os.ReadFile(pack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return crc32.Checksum(b[e.Offset:e.Offset+e.Size], crc32.MakeTable(crc32.Castagnoli))
 }
