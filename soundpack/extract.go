@@ -52,7 +52,7 @@ func (p *Pack) Extract(ctx context.Context, dir string, names []string, opt *Ext
 	}
 	x.ration()
 	if len(x.entries) == 0 && len(x.errs) > 0 {
-		return errors.Join(x.errs...)
+		return x.all()
 	}
 	if p.closed.Load() || !p.m.acquire() {
 		return opened("extract", p.path, ErrClosed)
@@ -74,7 +74,7 @@ func (p *Pack) Extract(ctx context.Context, dir string, names []string, opt *Ext
 			break
 		}
 	}
-	return errors.Join(slices.Concat(x.errs, x.there)...)
+	return x.all()
 }
 
 type extraction struct {
@@ -88,22 +88,35 @@ type extraction struct {
 	done, total int64
 	block       []byte
 	errs        []error
+	failed      [5]int  // how many of each kind
+	more        int     // that are not kept
 	there       []error // of files that are there already
 }
 
-// fail keeps an error. Of files that are there already, which nothing is wrong with, all are told. A hostile pack may have millions of bad entries; the first thousand are told.
+// fail keeps an error. Of files that are there already, which nothing is wrong with, all are told. A hostile
+// pack may have millions of bad entries; the first thousand of each kind are told, and the others counted.
 func (x *extraction) fail(e Entry, err error) {
 	const most = 1000
+	kinds := [...]error{ErrFormat, ErrChecksum, ErrLimit, fs.ErrExist}
 	if path, ok := errors.AsType[*fs.PathError](err); ok && path.Err == fs.ErrExist {
 		x.there = append(x.there, fmt.Errorf("soundpack: extract %q in %s: %w", e.Name, x.p.base, path))
 		return
 	}
-	switch n := len(x.errs); {
-	case n < most:
+	kind := slices.IndexFunc(kinds[:], func(k error) bool { return errors.Is(err, k) }) + 1
+	if x.failed[kind]++; x.failed[kind] <= most {
 		x.errs = append(x.errs, x.p.at("extract", e, e.Offset, err))
-	case n == most:
-		x.errs = append(x.errs, errors.New("and more errors like these"))
+	} else {
+		x.more++
 	}
+}
+
+// all are the errors.
+func (x *extraction) all() error {
+	all := slices.Concat(x.errs, x.there)
+	if x.more > 0 {
+		all = append(all, fmt.Errorf("soundpack: extract: %d more errors like these in %s", x.more, x.p.base))
+	}
+	return errors.Join(all...)
 }
 
 // choose fills in the entries and refuses those that cannot be written.

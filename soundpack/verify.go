@@ -13,7 +13,7 @@ import (
 
 // VerifyOptions say how to verify. The zero value, or a nil pointer, is right for most.
 type VerifyOptions struct {
-	// MaxFindings is the most findings of one kind that are kept; 0 means 100. All are counted.
+	// MaxFindings is the most findings of one kind and severity that are kept; 0 means 100. All are counted.
 	MaxFindings int
 	// Check, if not nil, looks into each entry that can be opened: whether it is sound, say. What it
 	// returns is added to the report; of a Finding only Severity, Kind and Text need be set. It is
@@ -57,7 +57,7 @@ type Report struct {
 	Entries  int    `json:"entries"`
 	Checked  int    `json:"checked"`   // entries whose checksum was compared
 	DataSize int64  `json:"data_size"` // bytes
-	// Findings are the first ones of each kind, in the order of the index within a kind.
+	// Findings are the first ones of each kind and severity, in the order of the index within those.
 	Findings []Finding `json:"findings"`
 	// Errors and Warnings count all, those that are not kept too.
 	Errors   int `json:"errors"`
@@ -72,7 +72,7 @@ func (r *Report) Damaged() bool { return r.Errors > 0 }
 // on all cores; the rest takes n log n for n entries, whatever they say. The error is that of ctx,
 // or [Pack.Err] of a pack on a server; damage is told in the Report.
 func (p *Pack) Verify(ctx context.Context, opt *VerifyOptions) (*Report, error) {
-	v := &verifier{p: p, ctx: ctx, kinds: map[string]tally{}}
+	v := &verifier{p: p, ctx: ctx, kinds: map[kind]int{}}
 	if opt != nil {
 		v.VerifyOptions = *opt
 	}
@@ -100,7 +100,7 @@ type verifier struct {
 	*Report
 	p      *Pack
 	ctx    context.Context
-	kinds  map[string]tally
+	kinds  map[kind]int
 	looked [][]Finding // of the batch
 	beyond bool        // an entry reaches past the data
 
@@ -108,9 +108,9 @@ type verifier struct {
 	done, total int64
 }
 
-// A tally counts the findings of a kind and how bad the worst is of those that were not kept.
-type tally struct {
-	n     int
+// A kind is what findings are counted by: what is bad must not go under among what is not.
+type kind struct {
+	name  string
 	level slog.Level
 }
 
@@ -121,13 +121,10 @@ func (v *verifier) add(f Finding) {
 	case f.Severity >= slog.LevelWarn:
 		v.Warnings++
 	}
-	t := v.kinds[f.Kind]
-	if t.n++; t.n <= v.MaxFindings {
+	k := kind{f.Kind, f.Severity}
+	if v.kinds[k]++; v.kinds[k] <= v.MaxFindings {
 		v.Findings = append(v.Findings, f)
-	} else {
-		t.level = max(t.level, f.Severity)
 	}
-	v.kinds[f.Kind] = t
 }
 
 func (v *verifier) entry(e Entry, level slog.Level, kind, format string, args ...any) {
@@ -140,9 +137,11 @@ func (v *verifier) whole(level slog.Level, kind string, off int64, format string
 
 // more says how many findings were not kept.
 func (v *verifier) more() {
-	for _, kind := range slices.Sorted(maps.Keys(v.kinds)) {
-		if t := v.kinds[kind]; t.n > v.MaxFindings {
-			v.Findings = append(v.Findings, Finding{t.level, kind, "", -1, 0, fmt.Sprintf("%d more like these", t.n-v.MaxFindings)})
+	for _, k := range slices.SortedFunc(maps.Keys(v.kinds), func(a, b kind) int {
+		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(b.level, a.level))
+	}) {
+		if n := v.kinds[k] - v.MaxFindings; n > 0 {
+			v.Findings = append(v.Findings, Finding{k.level, k.name, "", -1, 0, fmt.Sprintf("%d more like these", n)})
 		}
 	}
 }

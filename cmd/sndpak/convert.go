@@ -45,7 +45,7 @@ hex digits stand for the id itself; in a pck pack entries are called by their nu
 			if c.most, err = parseBytes(most); err != nil {
 				return usagef("--max-bytes %v", err)
 			}
-			c.cmd, c.src, c.dst = cmd, args[0], args[1]
+			c.cmd, c.src, c.dst, c.teller = cmd, args[0], args[1], newTeller(cmd)
 			return c.run()
 		},
 	}
@@ -75,6 +75,7 @@ type conversion struct {
 	damage   bool            // some of them since they are damaged
 	unfit    int             // files whose checksum does not fit
 	closers  []io.Closer
+	*teller
 }
 
 // notice tells what the target does not hold.
@@ -82,11 +83,12 @@ func (c *conversion) notice(path, text string) {
 	if strings.HasPrefix(text, "left out") {
 		c.left++
 	}
-	warn(c.cmd, fmt.Errorf("%s: %s", path, text))
+	c.teller.notice(path, text)
 }
 
 func (c *conversion) run() (err error) {
 	defer func() {
+		c.rest()
 		for _, x := range c.closers {
 			err = errors.Join(err, x.Close())
 		}

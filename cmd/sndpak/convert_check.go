@@ -24,13 +24,13 @@ const (
 func (c *conversion) leave(err error) {
 	c.left++
 	c.damage = c.damage || damaged(err)
-	warn(c.cmd, fmt.Errorf("%w: left out", err))
+	c.warn("left out", fmt.Errorf("%w: left out", err))
 }
 
 // spoilt tells of an entry whose checksum does not fit: it is in the target as it is.
 func (c *conversion) spoilt(err error) {
 	c.unfit++
-	warn(c.cmd, err)
+	c.warn(soundpack.ErrChecksum.Error(), err)
 }
 
 // verdict is the error of a conversion that is done, of so many files.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 
@@ -36,7 +35,9 @@ and told.`,
   sndpak create pack.dat --layout crc -C assets sfx/hit.wav`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opt.Notice = func(path, text string) { warn(cmd, fmt.Errorf("%s: %s", path, text)) }
+			t := newTeller(cmd)
+			defer t.rest()
+			opt.Notice = t.notice
 			return create(cmd, args[0], args[1:], dir, &opt)
 		},
 	}

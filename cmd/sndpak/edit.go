@@ -33,7 +33,9 @@ func (f *editFlags) edit(cmd *cobra.Command, pack, verb string, do func(w *sound
 	progress := newProgress(cmd, verb)
 	defer progress.done()
 	f.Progress, f.Facts = progress.update, soundFacts
-	f.Notice = func(path, text string) { warn(cmd, fmt.Errorf("%s: %s", path, text)) }
+	t := newTeller(cmd)
+	defer t.rest()
+	f.Notice = t.notice
 	w, err := soundpack.Edit(cmd.Context(), pack, &f.WriterOptions)
 	if err != nil {
 		return err
@@ -156,8 +158,9 @@ func compactTo(cmd *cobra.Command, pack, dir string, f *editFlags) error {
 		return err
 	}
 	defer p.Close()
-	notice := func(path, text string) { warn(cmd, fmt.Errorf("%s: %s", path, text)) }
-	sources, err := soundpack.SourcesFS(p, notice)
+	t := newTeller(cmd)
+	defer t.rest()
+	sources, err := soundpack.SourcesFS(p, t.notice)
 	if err != nil {
 		return err
 	}
@@ -167,7 +170,7 @@ func compactTo(cmd *cobra.Command, pack, dir string, f *editFlags) error {
 	m, noted := p.Lookup(".sndpak")
 	progress := newProgress(cmd, "compacting")
 	opt := &soundpack.CreateOptions{
-		Layout: p.Layout(), Plain: !noted || m.Index < p.Len(), Salvage: true, IDs: true, Notice: notice, Progress: progress.update,
+		Layout: p.Layout(), Plain: !noted || m.Index < p.Len(), Salvage: true, IDs: true, Notice: t.notice, Progress: progress.update,
 	}
 	var spoilt []error
 	opt.Damaged = func(path string, err error) {

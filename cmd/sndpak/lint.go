@@ -204,7 +204,7 @@ func (f *lintFlags) print(w io.Writer, r *lint.Report, config *lint.Config) erro
 		return enc.Encode(r)
 	}
 	var b strings.Builder
-	for _, x := range r.Findings {
+	for _, x := range fewFindings(r.Findings) {
 		if x.Entry != "" {
 			x.Text = x.Entry + ": " + x.Text
 		}
@@ -223,6 +223,28 @@ func (f *lintFlags) print(w io.Writer, r *lint.Report, config *lint.Config) erro
 	fmt.Fprintf(&b, "%s: %d entries, %d errors, %d warnings, %d notes\n", oneLine(r.Pack), r.Entries, r.Errors, r.Warnings, r.Notes)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// fewFindings are the first ones of each rule and level, and how many more there are.
+func fewFindings(all []lint.Finding) (few []lint.Finding) {
+	type kind struct {
+		rule  string
+		level lint.Level
+	}
+	n := map[kind]int{}
+	var more []kind
+	for _, x := range all {
+		k := kind{x.Rule, x.Level}
+		if n[k]++; n[k] <= mostRules {
+			few = append(few, x)
+		} else if n[k] == mostRules+1 {
+			more = append(more, k)
+		}
+	}
+	for _, k := range more {
+		few = append(few, lint.Finding{Rule: k.rule, Level: k.level, Text: fmt.Sprintf("%d more like these (--json tells them)", n[k]-mostRules)})
+	}
+	return few
 }
 
 // listRules shows the rules as they are configured.

@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string, std streams) int {
 		err = errors.New("interrupted")
 	}
 	told := map[string]bool{} // a full disk says so of the file, and again when it is closed
-	for _, line := range causes(there(err)) {
+	for _, line := range causes(there(brief(err))) {
 		if !told[line] {
 			fmt.Fprintf(std.err, "sndpak: %s\n", line)
 		}

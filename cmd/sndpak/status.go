@@ -125,9 +125,6 @@ func causes(err error) []string {
 	return all
 }
 
-// mostThere is how many files that are there already are told by name.
-const mostThere = 10
-
 // there says briefly, and with what helps, that files are there already which were to be written. What else
 // is joined in err stays.
 func there(err error) error {
@@ -144,8 +141,8 @@ func there(err error) error {
 		return err
 	case n == 1:
 		return errors.Join(append(all, fmt.Errorf("%w (--force replaces it)", files[0]))...)
-	case n > mostThere:
-		files = append(files[:mostThere], fmt.Errorf("and %d more", n-mostThere))
+	case n > mostTold:
+		files = append(files[:mostTold], fmt.Errorf("and %d more", n-mostTold))
 		fallthrough
 	default:
 		files = append(files, fmt.Errorf("%d files are left as they are: --force replaces them", n))
