@@ -1,14 +1,54 @@
 package main
 
 import (
+	"context"
+	"embed"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/sndpak/sndpak/soundpack"
 	"github.com/spf13/cobra"
 )
+
+// The scripts are our own: those of cobra have the shell evaluate the line anew, and in fish without its
+// quotes, so that a name such as "$(command)" in somebody's pack was run.
+//
+//go:embed completion
+var completionScripts embed.FS
+
+func newCompletion() *cobra.Command {
+	shells := []string{"bash", "zsh", "fish", "powershell"}
+	return &cobra.Command{
+		Use:   "completion SHELL",
+		Short: "Print a script that has the shell complete commands, flags and entries",
+		Long: `Print a script that has bash, zsh, fish or powershell complete commands, flags, files and,
+once a pack stands on the line, the names of its entries. Names that begin with a dash are
+completed behind "--", where they are no flags.`,
+		Example: `  source <(sndpak completion bash)
+  sndpak completion bash > ~/.local/share/bash-completion/completions/sndpak
+  sndpak completion zsh > "${fpath[1]}/_sndpak"
+  sndpak completion fish > ~/.config/fish/completions/sndpak.fish`,
+		Args:      cobra.ExactArgs(1),
+		ValidArgs: shells,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains(shells, args[0]) {
+				return usagef("%s: the shells are %s", args[0], strings.Join(shells, ", "))
+			}
+			if args[0] == "powershell" {
+				return cmd.Root().GenPowerShellCompletionWithDesc(cmd.OutOrStdout())
+			}
+			script, err := completionScripts.ReadFile("completion/sndpak." + args[0])
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(script)
+			return err
+		},
+	}
+}
 
 // addCompletion has the shell complete what each command takes: files, and once a pack stands on the
 // line, the names of its entries.
@@ -59,12 +99,34 @@ func completeEntries(packs int) cobra.CompletionFunc {
 		if mounted == 0 {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
+		if !behindDashes(cmd.Context()) { // it would be taken for a flag
+			names = slices.DeleteFunc(names, func(name cobra.Completion) bool { return strings.HasPrefix(name, "-") })
+		}
 		if len(names) == 0 && mounted < packs { // one more pack, or a file
 			return nil, cobra.ShellCompDirectiveDefault
 		}
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 }
+
+// dashesKey is the key in a context of whether the word to complete stands behind "--", which cobra
+// knows but does not tell.
+type dashesKey struct{}
+
+// withDashes keeps that for the arguments of the whole program.
+func withDashes(ctx context.Context, args []string) context.Context {
+	if len(args) > 1 && args[0] == cobra.ShellCompRequestCmd {
+		return context.WithValue(ctx, dashesKey{}, dashed(args[1:len(args)-1]))
+	}
+	return ctx
+}
+
+func behindDashes(ctx context.Context) bool {
+	behind, _ := ctx.Value(dashesKey{}).(bool)
+	return behind
+}
+
+func dashed(words []string) bool { return slices.Contains(words, "--") }
 
 // entriesOf are the names in a pack or folder that begin so; false is for what is neither. Names that
 // a shell's line cannot hold are left out.

@@ -35,6 +35,18 @@ func needTmux(t *testing.T) {
 // startTerminal runs the command with args in a terminal of so many cells.
 func startTerminal(t *testing.T, w, h int, env []string, args ...string) *terminal {
 	t.Helper()
+	return startLine(t, w, h, env, func(bin string) string {
+		var line strings.Builder
+		for _, a := range append([]string{bin}, args...) {
+			fmt.Fprintf(&line, "'%s' ", strings.ReplaceAll(a, "'", `'\''`))
+		}
+		return line.String() + `; echo "status $?"; exec sleep 600`
+	})
+}
+
+// startLine runs a line of sh, which is told where the command is, in a terminal of so many cells.
+func startLine(t *testing.T, w, h int, env []string, line func(bin string) string) *terminal {
+	t.Helper()
 	needTmux(t)
 	dir, err := os.MkdirTemp("", "tmux") // t.TempDir is too long for a socket's name
 	if err != nil {
@@ -51,12 +63,7 @@ func startTerminal(t *testing.T, w, h int, env []string, args ...string) *termin
 	}
 	term := &terminal{t, filepath.Join(dir, "s")}
 	t.Cleanup(func() { exec.Command("tmux", "-S", term.socket, "kill-server").Run() })
-	var line strings.Builder
-	for _, a := range append([]string{bin}, args...) {
-		fmt.Fprintf(&line, "'%s' ", strings.ReplaceAll(a, "'", `'\''`))
-	}
-	line.WriteString(`; echo "status $?"; exec sleep 600`)
-	cmd := exec.Command("tmux", "-S", term.socket, "-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(w), "-y", fmt.Sprint(h), line.String())
+	cmd := exec.Command("tmux", "-S", term.socket, "-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(w), "-y", fmt.Sprint(h), line(bin))
 	cmd.Env = append(append(os.Environ(), "TERM=xterm-256color", "LC_ALL=C.UTF-8"), env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("tmux: %v: %s", err, out)

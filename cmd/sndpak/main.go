@@ -39,7 +39,7 @@ func run(ctx context.Context, args []string, std streams) int {
 	help := &keptWriter{w: std.out}
 	keepHelp(root, help)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := root.ExecuteContext(withDashes(ctx, args))
 	if err == nil {
 		err = help.fault()
 	}
@@ -115,7 +115,7 @@ plays any entry at once: WAV, FLAC, OGG Vorbis and MP3, found by their content.`
 	root.AddCommand(
 		newCreate(), newAdd(), newRemove(), newCompact(), newList(), newInfo(), newExtract(),
 		newDecode(), newVerify(), newConvert(), newLint(), newDiff(), newPlot(), newPlay(), newRender(), newStress(), newConsole(),
-		newServe(), newDoctor(), newMan(), newVersion(), newLibrary(),
+		newServe(), newDoctor(), newCompletion(), newBash(), newMan(), newVersion(), newLibrary(),
 	)
 	addCompletion(root)
 	for _, c := range root.Commands() {

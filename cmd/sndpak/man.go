@@ -36,7 +36,7 @@ func newMan() *cobra.Command {
 // pages are the commands that have a page.
 func pages(root *cobra.Command) (list []*cobra.Command) {
 	for _, c := range root.Commands() {
-		if c.IsAvailableCommand() && c.Name() != "help" && c.Name() != "completion" {
+		if c.IsAvailableCommand() && c.Name() != "help" {
 			list = append(list, c)
 		}
 	}
