@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -33,24 +35,44 @@ func addLayout(flags *pflag.FlagSet, to *string, usage string) {
 	flags.Var(choice{to, layoutNames}, "layout", usage)
 }
 
-// namesFile is a flag that names a file of paths, which it reads at once.
+// namesFile is a flag that names a file of paths, which readNames reads before the command runs.
 type namesFile struct {
-	path string
-	to   *[]string
+	paths []string
+	to    *[]string
 }
 
-func (f *namesFile) String() string { return f.path }
+func (f *namesFile) String() string { return strings.Join(f.paths, ", ") }
 func (f *namesFile) Type() string   { return "string" }
 
 func (f *namesFile) Set(path string) error {
-	b, err := readSide(path, 256<<20)
-	if err != nil {
-		return err
-	}
-	f.path = path
-	for line := range strings.Lines(string(b)) {
-		if line = strings.TrimRight(line, "\r\n"); line != "" {
-			*f.to = append(*f.to, line)
+	f.paths = append(f.paths, path)
+	return nil
+}
+
+// readNames reads the files of a command's flags that are such files. It can be interrupted, as setting a
+// flag cannot.
+func readNames(cmd *cobra.Command, _ []string) (err error) {
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if f, ok := flag.Value.(*namesFile); ok && err == nil {
+			err = f.read(cmd.Context(), flag.Name)
+		}
+	})
+	return err
+}
+
+func (f *namesFile) read(ctx context.Context, flag string) error {
+	for _, path := range f.paths {
+		b, err := readSide(ctx, path, 256<<20)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return usagef("--%s %q: %w", flag, path, err)
+		}
+		for line := range strings.Lines(string(b)) {
+			if line = strings.TrimRight(line, "\r\n"); line != "" {
+				*f.to = append(*f.to, line)
+			}
 		}
 	}
 	return nil

@@ -62,7 +62,7 @@ type lintFlags struct {
 }
 
 // config reads the rule file, and refuses flags that mean nothing.
-func (f *lintFlags) config() (*lint.Config, error) {
+func (f *lintFlags) config(ctx context.Context) (*lint.Config, error) {
 	if !slices.Contains([]lint.Level{lint.Off, lint.Note, lint.Warning, lint.Error}, lint.Level(f.failOn)) {
 		return nil, usagef("--fail-on %s: note, warning, error or off", f.failOn)
 	}
@@ -72,12 +72,15 @@ func (f *lintFlags) config() (*lint.Config, error) {
 	if f.rules == "" {
 		return nil, nil
 	}
-	file, err := openSide(f.rules)
+	file, err := openSide(ctx, f.rules)
 	if err != nil {
 		return nil, usage(err)
 	}
 	defer file.Close()
 	c, err := lint.ReadConfig(file)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
 		return nil, usagef("%s: %w", f.rules, err)
 	}
@@ -85,7 +88,7 @@ func (f *lintFlags) config() (*lint.Config, error) {
 }
 
 func runLint(cmd *cobra.Command, args []string, f *lintFlags) error {
-	config, err := f.config()
+	config, err := f.config(cmd.Context())
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,9 @@ plays any entry at once: WAV, FLAC, OGG Vorbis and MP3, found by their content.`
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		PersistentPreRunE: readNames,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(std.in)
 	root.SetOut(std.out)

@@ -113,7 +113,7 @@ func (f *renderFlags) mix(cmd *cobra.Command, src *sounds, names []string) error
 
 // playBack renders a log.
 func (f *renderFlags) playBack(cmd *cobra.Command, src *sounds) error {
-	log, err := openSide(f.replay)
+	log, err := openSide(cmd.Context(), f.replay)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -8,14 +9,40 @@ import (
 )
 
 // openSide opens a file that a flag names to be read. A pipe that nobody writes to is at its end at
-// once: opened as usual it would be waited for, and no signal would end that.
-func openSide(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+// once: opened as usual it would be waited for. One whose writer stalls is waited for until ctx ends.
+func openSide(ctx context.Context, path string) (io.ReadCloser, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &sideFile{f, ctx, context.AfterFunc(ctx, func() { f.Close() })}, nil
+}
+
+// A sideFile is closed when its context ends, which ends a read that waits.
+type sideFile struct {
+	f    *os.File
+	ctx  context.Context
+	stop func() bool
+}
+
+func (s *sideFile) Read(b []byte) (int, error) {
+	n, err := s.f.Read(b)
+	if err != nil && s.ctx.Err() != nil {
+		err = s.ctx.Err()
+	}
+	return n, err
+}
+
+func (s *sideFile) Close() error {
+	if !s.stop() {
+		return nil
+	}
+	return s.f.Close()
 }
 
 // readSide reads all of such a file, which has at most so many bytes.
-func readSide(path string, most int64) ([]byte, error) {
-	f, err := openSide(path)
+func readSide(ctx context.Context, path string, most int64) ([]byte, error) {
+	f, err := openSide(ctx, path)
 	if err != nil {
 		return nil, err
 	}
