@@ -18,6 +18,8 @@ func newCreate() *cobra.Command {
 		Short: "Write a new pack",
 		Long: `Write a new pack of files and folders. A folder is walked, its files sorted by name, so
 that the same folder gives the same pack. Names that differ by case alone are refused.
+A file is called by its last element; with -C DIR (and in the crc layout) by its path as
+it is given, so that -C assets sfx/hit.wav becomes sfx/hit.wav.
 
 --layout chooses how the pack is laid out:
   split   music.data and music.inx: names of 19 bytes, found in any case (the default)
@@ -32,7 +34,7 @@ operating systems leave in folders (Thumbs.db, .DS_Store, desktop.ini, ._*) is s
 and told.`,
 		Example: `  sndpak create music.data sounds/
   sndpak create music.data -C sounds jaguar.wav theme.ogg --force
-  sndpak create pack.dat --layout crc -C assets sfx/hit.wav`,
+  sndpak create pack.dat --layout crc -C assets sfx/hit.wav music/theme.ogg`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t := newTeller(cmd)
@@ -48,7 +50,7 @@ and told.`,
 	flags.BoolVar(&opt.Force, "force", false, "replace a pack that is there")
 	flags.BoolVar(&opt.Plain, "plain", false, "write nothing but the files' own entries: no long names, folders or checksums")
 	flags.BoolVar(&opt.SHA256, "sha256", false, "keep the SHA-256 of each entry too")
-	flags.StringVarP(&dir, "dir", "C", "", "take the files from this `DIR`")
+	flags.StringVarP(&dir, "dir", "C", "", "take the files from this `DIR`, and call them by their path as it is given")
 	return cmd
 }
 
@@ -92,10 +94,10 @@ func soundFacts(r io.ReaderAt, size int64) (f soundpack.Facts, err error) {
 	return f, nil
 }
 
-// sourcesIn are the files and folders, taken from dir where they are not absolute. A file is called by the
-// last element of its path, unless asGiven, which the crc layout goes by, or where the path leads out of
-// dir.
-func sourcesIn(dir string, files []string, asGiven bool, notice func(path, text string)) (all []soundpack.Source, err error) {
+// sourcesIn are the files and folders, taken from dir where they are not absolute. A file is called by its
+// path as it is given below dir, and in the crc layout, which goes by that, in any case; else, and where the
+// path leads out of dir, by its last element.
+func sourcesIn(dir string, files []string, crc bool, notice func(path, text string)) (all []soundpack.Source, err error) {
 	for _, f := range files {
 		path := f
 		if dir != "" && !filepath.IsAbs(f) {
@@ -105,7 +107,7 @@ func sourcesIn(dir string, files []string, asGiven bool, notice func(path, text 
 		if err != nil {
 			return nil, err
 		}
-		if len(some) == 1 && some[0].Path == path && asGiven && filepath.IsLocal(f) {
+		if len(some) == 1 && some[0].Path == path && (crc || dir != "") && filepath.IsLocal(f) {
 			some[0].Name = filepath.ToSlash(filepath.Clean(f))
 		}
 		all = append(all, some...)

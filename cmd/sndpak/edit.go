@@ -54,7 +54,8 @@ func newAdd() *cobra.Command {
 		Long: `Add files and folders to a pack that may be in use: a game that plays from it plays on
 from the old one. All are added or none, and a crash leaves the old pack or the new one.
 Names that are there already, in any case, are refused; --replace puts the new bytes in
-their place. Bytes that the pack has already are kept once.`,
+their place. Bytes that the pack has already are kept once. Names are those of create: with
+-C DIR a file is called by its path as it is given.`,
 		Example: "  sndpak add music.data boss.ogg\n  sndpak add music.data -C sounds jaguar.wav --replace",
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -75,7 +76,7 @@ their place. Bytes that the pack has already are kept once.`,
 		},
 	}
 	f.add(cmd.Flags())
-	cmd.Flags().StringVarP(&dir, "dir", "C", "", "take the files from this `DIR`")
+	cmd.Flags().StringVarP(&dir, "dir", "C", "", "take the files from this `DIR`, and call them by their path as it is given")
 	cmd.Flags().BoolVar(&replace, "replace", false, "replace entries of the same name")
 	return cmd
 }
