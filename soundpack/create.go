@@ -109,6 +109,7 @@ type creation struct {
 	notes   []note
 	extra   []member       // of the manifest that the sources come from
 	total   int64          // bytes of all sources
+	least   int64          // of those that cannot be another's twins, each size being counted once
 	there   [2]fs.FileInfo // the data and the index that are there, or nil
 	others  []string       // the indexes of other layouts that the data there has
 }
@@ -165,6 +166,7 @@ func (c *creation) checkSizes() error {
 		}
 		if !seen[s.Size] {
 			seen[s.Size] = true
+			c.least += s.Size
 			least = append(least, c.recs[i])
 		}
 	}
@@ -515,8 +517,9 @@ func inPlace(err error) error {
 // copyAll writes the bodies one after another, and the manifest, and the table if it goes before them.
 func (c *creation) copyAll(ctx context.Context, f storage.File) error {
 	var done, end, high int64 // bytes read; where the next body goes; the length of the file
-	block := make([]byte, 256<<10)
+	block, head := make([]byte, 256<<10), make([]byte, 0, factsHead)
 	end = c.head()
+	reserved := storage.Reserve(f, end+c.least)
 	same := newBodies(c.sources)
 	for i, s := range c.sources {
 		r := &c.recs[i]
@@ -526,7 +529,7 @@ func (c *creation) copyAll(ctx context.Context, f storage.File) error {
 			return full
 		}
 		d := c.digest(i, same.twins(r.size))
-		to := body{f, end, d}
+		to := body{f, end, d, head[:0]}
 		if err := c.copyOne(ctx, &to, s, block, &done); err != nil {
 			return fmt.Errorf("%s: %w", s.Path, err)
 		}
@@ -547,12 +550,12 @@ func (c *creation) copyAll(ctx context.Context, f storage.File) error {
 			return full
 		}
 		end = r.off + r.size
-		if err := c.tell(f, i); err != nil {
+		if err := c.tell(headed{to.head, io.NewSectionReader(f, r.off, r.size)}, i); err != nil {
 			return err
 		}
 	}
 	end, err := c.writeManifest(f, end)
-	if err == nil && end < high {
+	if err == nil && (end < high || reserved) {
 		err = f.Truncate(end)
 	}
 	if err == nil && c.layout.traits().head {
@@ -595,13 +598,29 @@ func (c *creation) misfit(i int, d *digest) error {
 	return mismatch(d.crc, c.notes[i].crc)
 }
 
-// tell asks for the facts of a body that was written.
-func (c *creation) tell(f storage.File, i int) (err error) {
+// factsHead is how much of a body is kept for who looks into it: decoders look for a sound behind up to 64
+// KiB of rubbish, and most of what is packed is decided by its first bytes.
+const factsHead = 68 << 10
+
+// headed reads what is at hand from there.
+type headed struct {
+	head []byte
+	io.ReaderAt
+}
+
+func (h headed) ReadAt(b []byte, off int64) (int, error) {
+	if off >= 0 && off+int64(len(b)) <= int64(len(h.head)) {
+		return copy(b, h.head[off:]), nil
+	}
+	return h.ReaderAt.ReadAt(b, off)
+}
+
+// tell asks for the facts of the i-th body, which was written.
+func (c *creation) tell(r io.ReaderAt, i int) (err error) {
 	if c.Facts == nil || c.Plain || c.notes[i].facts.known() {
 		return nil
 	}
-	r := c.recs[i]
-	if c.notes[i].facts, err = c.Facts(io.NewSectionReader(f, r.off, r.size), r.size); err != nil {
+	if c.notes[i].facts, err = c.Facts(r, c.recs[i].size); err != nil {
 		return fmt.Errorf("%s: %w", c.sources[i].Path, err)
 	}
 	return nil

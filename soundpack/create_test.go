@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -92,6 +93,34 @@ func TestCreate(t *testing.T) {
 			if info, _ := os.Stat(path); info.Mode().Perm()&0o444 == 0 || info.Size() != last+m.Size {
 				t.Errorf("data: %v, progress ended at %d", info, last)
 			}
+		}
+	}
+}
+
+// TestCreateLooks has what looks into bodies read them at any place, those that are kept at hand in part
+// too.
+func TestCreateLooks(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, n := range []int{1, factsHead - 1, factsHead, factsHead + 1, 400 << 10} {
+		body := pattern(n)
+		asked := 0
+		create(t, []Source{source("before.wav", pattern(77)), source("b.wav", body)}, &CreateOptions{Facts: func(r io.ReaderAt, size int64) (Facts, error) {
+			if asked++; asked == 1 {
+				return Facts{}, nil
+			}
+			for range 200 {
+				b := make([]byte, rng.IntN(2*factsHead))
+				off := rng.Int64N(size + 10)
+				got, err := r.ReadAt(b, off)
+				want := min(len(b), max(n-int(off), 0))
+				if got != want || !bytes.Equal(b[:got], body[min(int(off), n):][:got]) || (err == nil) != (got == len(b)) || err != nil && err != io.EOF {
+					t.Fatalf("%d of %d bytes at %d: %d, %v", len(b), n, off, got, err)
+				}
+			}
+			return Facts{}, nil
+		}})
+		if asked != 2 {
+			t.Errorf("asked %d times", asked)
 		}
 	}
 }

@@ -46,10 +46,13 @@ type body struct {
 	to  io.WriterAt
 	off int64
 	d   *digest
+
+	head []byte // its first bytes, as many as there is room for
 }
 
 func (w *body) Write(b []byte) (int, error) {
 	w.d.Write(b)
+	w.head = append(w.head, b[:min(len(b), cap(w.head)-len(w.head))]...)
 	n, err := w.to.WriteAt(b, w.off)
 	w.off += int64(n)
 	return n, err

@@ -171,3 +171,16 @@ func TestCaseReadOnly(t *testing.T) {
 		}
 	}
 }
+
+// TestCreateTakesNoMoreRoom has a new pack with a file that came twice take the blocks of its own length.
+func TestCreateTakesNoMoreRoom(t *testing.T) {
+	body := pattern(3 << 20)
+	p := create(t, []Source{source("a.wav", body), source("b.wav", body), source("c.wav", body[:len(body)-1])}, nil)
+	info, err := os.Stat(p.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if taken := 512 * info.Sys().(*syscall.Stat_t).Blocks; info.Size() < 6<<20-1 || info.Size() > 7<<20 || taken > info.Size()+256<<10 {
+		t.Errorf("%d bytes take %d, and two bodies have %d", info.Size(), taken, 2*len(body)-1)
+	}
+}

@@ -58,6 +58,7 @@ type Decoder struct {
 func New(r io.ReaderAt, size int64) (*Decoder, error) {
 	var s stream
 	if err := s.open(r, size); err != nil {
+		s.src.drop()
 		return nil, err // before the decoder's buffers are made: most of what is asked about is no MP3
 	}
 	buildTables()

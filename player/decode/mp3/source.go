@@ -3,6 +3,7 @@ package mp3
 import (
 	"fmt"
 	"io"
+	"sync"
 )
 
 // windowSize is how many bytes a source holds at once: enough for the longest frame, the search for
@@ -39,7 +40,7 @@ func (s *source) at(off int64, n int) ([]byte, error) {
 func (s *source) fill(off int64, n int) error {
 	s.have = 0
 	if s.mem == nil {
-		s.mem = make([]byte, min(windowSize, s.size))
+		s.mem = window(s.size)
 	}
 	want := int(min(windowSize, s.size-off))
 	got, err := s.r.ReadAt(s.mem[:want], off)
@@ -51,4 +52,22 @@ func (s *source) fill(off int64, n int) error {
 	}
 	s.off, s.have = off, got
 	return nil
+}
+
+// spareWindows are the windows of sources that turned out to be no MP3: packing thousands of files asks of each.
+var spareWindows = sync.Pool{New: func() any { return new([windowSize]byte) }}
+
+func window(size int64) []byte {
+	if size < windowSize {
+		return make([]byte, size)
+	}
+	return spareWindows.Get().(*[windowSize]byte)[:]
+}
+
+// drop gives the window back.
+func (s *source) drop() {
+	if len(s.mem) == windowSize {
+		spareWindows.Put((*[windowSize]byte)(s.mem))
+	}
+	s.mem, s.have = nil, 0
 }

@@ -47,7 +47,9 @@ func (s *stream) open(r io.ReaderAt, size int64) error {
 // Sniff tells whether the size bytes of r are MPEG audio of any layer: whether, tags and up to 64 KiB
 // of rubbish aside, frames follow one another. It reads a few kilobytes, unless there is rubbish.
 func Sniff(r io.ReaderAt, size int64) bool {
-	err := new(stream).open(r, size)
+	var s stream
+	defer s.src.drop()
+	err := s.open(r, size)
 	return err == nil || errors.Is(err, ErrUnsupported)
 }
 
