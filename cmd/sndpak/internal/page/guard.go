@@ -12,7 +12,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // policy lets the page have what comes from here and nothing else, and no other page frame it.
@@ -126,49 +125,6 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	}
 	http.SetCookie(w, &http.Cookie{Name: s.cookie(), Value: s.session, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	w.WriteHeader(http.StatusNoContent)
-}
-
-// limitConns lets at most n connections be open; more wait to be accepted.
-func limitConns(ln net.Listener, n int) net.Listener {
-	return &limited{Listener: ln, free: make(chan struct{}, n), closed: make(chan struct{})}
-}
-
-type limited struct {
-	net.Listener
-	free   chan struct{} // one in it for each open connection
-	closed chan struct{}
-	once   sync.Once
-}
-
-func (l *limited) Accept() (net.Conn, error) {
-	select {
-	case l.free <- struct{}{}:
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.free
-		return nil, err
-	}
-	return &limitedConn{Conn: c, done: func() { <-l.free }}, nil
-}
-
-func (l *limited) Close() error {
-	l.once.Do(func() { close(l.closed) })
-	return l.Listener.Close()
-}
-
-type limitedConn struct {
-	net.Conn
-	once sync.Once
-	done func()
-}
-
-func (c *limitedConn) Close() error {
-	err := c.Conn.Close()
-	c.once.Do(c.done)
-	return err
 }
 
 // quietLog passes on what net/http has to say.

@@ -49,12 +49,14 @@ const (
 	mostHeader  = 16 << 10 // bytes of a request's header
 	mostBody    = 4 << 10  // and of its body
 	mostConns   = 64
+	mostOfOne   = 48       // of them, for one client; a browser has some 6 for all of its tabs
 	mostClients = 8        // of live news
 	mostWAVs    = 8        // decoded to WAV at once
 	workers     = 2        // waveforms and spectrograms at once
 	cacheBytes  = 64 << 20 // of those that are kept
 	leastToken  = 16       // characters
 	shutdown    = 3 * time.Second
+	headerTime  = 5 * time.Second
 )
 
 // Server is a page. Its handler may be used from any goroutine.
@@ -64,6 +66,7 @@ type Server struct {
 	port    string
 	session string // value of the cookie
 	handler http.Handler
+	header  time.Duration // that the header of a request may take
 
 	work  chan struct{} // tokens of the workers
 	wavs  chan struct{}
@@ -71,6 +74,7 @@ type Server struct {
 	cache cache
 	desk  desk // what plays on this machine
 
+	door    atomic.Pointer[door] // nil until Serve
 	pack    atomic.Pointer[shelf]
 	writing sync.Mutex // one change at a time
 	judging sync.Mutex // one lint at a time; guards judged
@@ -97,7 +101,7 @@ func New(addr string, c Config) (*Server, error) {
 		return nil, fmt.Errorf("a token must have %d characters or more", leastToken)
 	}
 	s := &Server{
-		Config: c, addr: addr, port: port, session: rand.Text(),
+		Config: c, addr: addr, port: port, session: rand.Text(), header: headerTime,
 		work: make(chan struct{}, workers), wavs: make(chan struct{}, mostWAVs), live: make(chan struct{}, mostClients),
 	}
 	s.pack.Store(&shelf{Pack: c.Pack})
@@ -124,7 +128,9 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	defer cancel()
 	srv := s.httpServer(inner)
 	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(limitConns(ln, mostConns)) }()
+	in := newDoor(ln, mostConns, mostOfOne)
+	s.door.Store(in)
+	go func() { failed <- srv.Serve(in) }()
 	var err error
 	select {
 	case err = <-failed:
@@ -151,9 +157,10 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 // httpServer is the server with its limits.
 func (s *Server) httpServer(ctx context.Context) *http.Server {
 	return &http.Server{
-		Handler: s, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: mostHeader,
+		Handler: s, ReadHeaderTimeout: s.header, IdleTimeout: time.Minute, MaxHeaderBytes: mostHeader,
 		ReadTimeout: 30 * time.Second, // bodies are small
 		BaseContext: func(net.Listener) context.Context { return ctx },
+		ConnContext: withGuest,
 		ErrorLog:    quietLog(s.log),
 	}
 }
@@ -214,6 +221,7 @@ func (s *Server) known(h answer) http.Handler {
 			http.Error(w, "open the page by the address that was printed", http.StatusUnauthorized)
 			return
 		}
+		defer serveKnown(r)()
 		if err := h(w, r); err != nil {
 			s.refuse(w, r, err)
 		}
