@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sndpak/sndpak/soundpack"
@@ -87,20 +88,24 @@ func newRemove() *cobra.Command {
 		Use:   "remove PACK ENTRY...",
 		Short: "Remove entries from a pack, all or none of them",
 		Long: `Remove entries from a pack, all or none of them. Where an old tool put a name in twice,
-both go. The data keeps its size until compact gives the space back.`,
+both go. The data keeps its size until compact gives the space back. A pattern in quotes,
+such as 'sfx/*.wav', stands for the entries that match.`,
 		Example: "  sndpak remove music.data swish.wav",
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.edit(cmd, args[0], "removing", func(w *soundpack.Writer) error {
-				n, err := w.Remove(args[1:]...)
+				names := args[1:]
+				n, err := w.Remove(names...)
 				if isMissing(err) {
-					return missingEntry{err}
+					if names, err = f.meant(args[0], names, err); err == nil {
+						n, err = w.Remove(names...)
+					}
 				}
 				if err != nil {
 					return err
 				}
-				if n != len(args)-1 {
-					warn(cmd, fmt.Errorf("%s: %d entries had these %d names; all are removed", args[0], n, len(args)-1))
+				if n != len(names) {
+					warn(cmd, fmt.Errorf("%s: %d entries had these %d names; all are removed", args[0], n, len(names)))
 				}
 				return w.Commit(cmd.Context())
 			})
@@ -108,6 +113,18 @@ both go. The data keeps its size until compact gives the space back.`,
 	}
 	f.add(cmd.Flags())
 	return cmd
+}
+
+// meant are the entries that names stand for of which err says that some are not there: some may be patterns.
+func (f *editFlags) meant(pack string, names []string, err error) ([]string, error) {
+	p, fault := soundpack.Open(pack, &soundpack.Options{Index: f.Index, Layout: f.Layout})
+	if fault != nil {
+		return nil, missingEntry{err}
+	}
+	defer p.Close()
+	all, missing := partNames(p, names)
+	slices.Sort(all)
+	return slices.Compact(all), missing
 }
 
 // missingEntry is an error that says by itself which entry there is not.

@@ -25,11 +25,14 @@ func newExtract() *cobra.Command {
 		Long: `Write entries to files, all of them where none is named. Nothing is written outside
 the folder, and a file that is there stays unless --force is given. One bad entry, or
 name that is not there, does not keep the others from being written. An entry whose
-checksum does not fit is written as it is, and told: the exit status is 3 then.
+checksum does not fit is written as it is, and told: the exit status is 3 then. A pattern
+in quotes, such as 'sfx/*.wav', stands for the entries that match: * for all but a slash,
+? for one character, [a-z] for one of those. A name that is just so comes first.
 
 A small pack can name the same bytes ever again: no more than 64 times its data is
 written (or 64 MiB, and 8 GiB at most) unless --max-bytes says so.`,
 		Example: `  sndpak extract music.data -C sounds
+  sndpak extract music.data 'ambience/*' -C sounds
   sndpak extract music.data jaguar.wav --stdout | sox - -n stat`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -41,15 +44,18 @@ written (or 64 MiB, and 8 GiB at most) unless --max-bytes says so.`,
 				return err
 			}
 			defer p.Close()
-			if toStdout {
-				return extractTo(cmd.OutOrStdout(), p, args[1])
-			}
 			if opt.MaxBytes, err = parseBytes(most); err != nil {
 				return usagef("--max-bytes %v", err)
 			}
 			names, missing := partNames(p, args[1:])
 			if len(names) == 0 && missing != nil {
 				return missing
+			}
+			if toStdout {
+				if len(names) > 1 {
+					return usagef("--stdout takes one entry, and %q stands for %d", args[1], len(names))
+				}
+				return extractTo(cmd.OutOrStdout(), p, names[0])
 			}
 			progress := newProgress(cmd, "writing")
 			opt.Progress = progress.update
@@ -63,18 +69,6 @@ written (or 64 MiB, and 8 GiB at most) unless --max-bytes says so.`,
 	cmd.Flags().StringVar(&most, "max-bytes", "", "write at most `SIZE` in all: bytes, or 500M or 20G")
 	cmd.Flags().BoolVar(&toStdout, "stdout", false, "write one entry to standard output")
 	return cmd
-}
-
-// partNames parts names that are in a pack from those that are not, which are an error each.
-func partNames(p *soundpack.Pack, names []string) (there []string, missing error) {
-	for _, name := range names {
-		if _, err := entryOf(p, name); err != nil {
-			missing = errors.Join(missing, err)
-		} else {
-			there = append(there, name)
-		}
-	}
-	return there, missing
 }
 
 // parseBytes reads a size: a number of bytes, of KiB (K), MiB (M), GiB (G) or TiB (T). "" is 0.

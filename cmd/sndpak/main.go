@@ -98,7 +98,8 @@ func newRoot(std streams) *cobra.Command {
 		Short: "Pack the sounds of a game, look into the pack, and play from it",
 		Long: `sndpak keeps the sounds of a game in one pack: a data file and a small index of
 names (music.data and music.inx). It makes packs, looks into them, checks them and
-plays any entry at once: WAV, FLAC, OGG Vorbis and MP3, found by their content.`,
+plays any entry at once: WAV, FLAC, OGG Vorbis and MP3, found by their content. Where a
+command takes entries, a pattern in quotes, such as 'sfx/*.wav', stands for those that match.`,
 		Example: `  sndpak create music.data sounds/      pack a folder
   sndpak list music.data                what is in it
   sndpak play music.data jaguar.wav     hear one

@@ -110,17 +110,6 @@ func (s *sounds) add(label string, fsys fs.FS) {
 	}
 }
 
-// entryNames are names as the packs write them; those that they do not have stay as they are.
-func (s *sounds) entryNames(names []string) []string {
-	names = slices.Clone(names)
-	for i, n := range names {
-		if p, e, ok := s.lookup(n); ok && p != nil {
-			names[i] = e.Name
-		}
-	}
-	return names
-}
-
 // lookup finds the entry of a pack that a name means.
 func (s *sounds) lookup(name string) (*soundpack.Pack, soundpack.Entry, bool) {
 	label, err := s.Which(name)
@@ -175,7 +164,14 @@ func (s *sounds) Open(name string) (fs.File, error) {
 	if err := s.broken(); err != nil {
 		return nil, err // the manifest may have the name
 	}
-	return nil, noEntryError{s.label, name}
+	return nil, s.noEntry(name)
+}
+
+// noEntry is the error of a name that no layer has.
+func (s *sounds) noEntry(name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return noEntryError{s.label, name, slices.Clone(s.packs)}
 }
 
 // openRegular opens a regular file. It looks first: opening a pipe would wait for its writer.
@@ -290,7 +286,7 @@ func entryOf(p *soundpack.Pack, name string) (soundpack.Entry, error) {
 		if err := broken(p); err != nil {
 			return e, err
 		}
-		return e, noEntryError{p.Path(), name}
+		return e, noEntryError{p.Path(), name, []*soundpack.Pack{p}}
 	}
 	return e, nil
 }

@@ -53,13 +53,35 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 }
 
 // noEntryError says that a pack has no such entry.
-type noEntryError struct{ pack, entry string }
+type noEntryError struct {
+	pack, entry string
+	packs       []*soundpack.Pack // that may have what was meant, which is looked for once it is told
+}
 
 func (e noEntryError) Error() string {
 	if e.entry == "" {
 		return fmt.Sprintf("%s: an empty name is no entry", e.pack)
 	}
-	return fmt.Sprintf("%s: no entry %q (sndpak list %s shows them)", e.pack, e.entry, e.pack)
+	meant := ""
+	if near := nearNames(e.entry, e.packs...); len(near) > 0 {
+		meant = ": did you mean " + either(near) + "?"
+	}
+	return fmt.Sprintf("%s: no entry %q%s (sndpak list %s shows them)", e.pack, e.entry, meant, e.pack)
+}
+
+// either is a choice of names: "a", "b" or "c".
+func either(names []string) string {
+	var b strings.Builder
+	for i, name := range names {
+		switch {
+		case i > 0 && i == len(names)-1:
+			b.WriteString(" or ")
+		case i > 0:
+			b.WriteString(", ")
+		}
+		b.WriteString(strconv.Quote(name))
+	}
+	return b.String()
 }
 
 // damagedError says that a pack or an entry is damaged where the finding itself was printed.
