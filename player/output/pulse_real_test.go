@@ -418,10 +418,8 @@ func moduleOf(t *testing.T, s *pulsetest.Server, sink string) string {
 	return ""
 }
 
-// Fault F32: beside two goroutines that do nothing but make garbage, and whatever else this machine
-// does, the sound arrives whole and in order, and where there is a gap in it the device knows.
-func TestRealStarved(t *testing.T) {
-	s := realServer(t)
+// starve keeps two goroutines busy that do nothing but make garbage, until the test ends.
+func starve(t *testing.T) {
 	quit := make(chan struct{})
 	var eaters sync.WaitGroup
 	for range 2 {
@@ -438,8 +436,15 @@ func TestRealStarved(t *testing.T) {
 			}
 		})
 	}
-	defer eaters.Wait()
-	defer close(quit)
+	t.Cleanup(eaters.Wait)
+	t.Cleanup(func() { close(quit) })
+}
+
+// Fault F32: beside two goroutines that do nothing but make garbage, and whatever else this machine
+// does, the sound arrives whole and in order, and where there is a gap in it the device knows.
+func TestRealStarved(t *testing.T) {
+	s := realServer(t)
+	starve(t)
 	const n = 48000
 	want := make([]float32, 2*n)
 	(&ramp{n: n}).fill(want)
@@ -450,6 +455,32 @@ func TestRealStarved(t *testing.T) {
 	}
 	if gaps == 0 && len(got) != len(want) {
 		t.Errorf("%d frames of silence in the sound, and no gap was counted", (len(got)-len(want))/2)
+	}
+}
+
+// F32 at length, on a machine that has nothing else to do: in the time that SNDPAK_SOAK gives, ten minutes
+// being meant, there is no gap with a buffer of 200 ms. With smaller ones they are told.
+func TestRealStarvedLong(t *testing.T) {
+	soak, _ := time.ParseDuration(os.Getenv("SNDPAK_SOAK"))
+	if soak <= 0 {
+		t.Skip("takes the time that SNDPAK_SOAK gives")
+	}
+	realServer(t)
+	starve(t)
+	for _, buffer := range []time.Duration{200 * time.Millisecond, 100 * time.Millisecond, 50 * time.Millisecond} {
+		long := soak
+		if buffer < 200*time.Millisecond {
+			long /= 10
+		}
+		d := openReal(t, "pulse", Config{Buffer: buffer})
+		start(t, d, (&ramp{n: forever}).fill)
+		time.Sleep(long)
+		gaps := underruns(d)
+		must(t, d.Close())
+		t.Logf("buffer %v: %d gaps in %v", buffer, gaps, long)
+		if gaps > 0 && buffer >= 200*time.Millisecond {
+			t.Errorf("buffer %v: %d gaps, want none", buffer, gaps)
+		}
 	}
 }
 
