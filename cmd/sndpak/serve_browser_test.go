@@ -173,6 +173,9 @@ func TestPageInBrowser(t *testing.T) {
 	t.Run("lint", func(t *testing.T) { b.with(t).lint() })
 	t.Run("loop", func(t *testing.T) { b.with(t).loop(pack) })
 	t.Run("names for a screen reader", func(t *testing.T) { b.with(t).named() })
+	t.Run("what a screen reader gets", func(t *testing.T) { b.with(t).reader() })
+	t.Run("what is said", func(t *testing.T) { b.with(t).told() })
+	t.Run("the keyboard alone", func(t *testing.T) { b.with(t).tabbed() })
 }
 
 func (b tab) with(t *testing.T) tab { b.t = t; return b }

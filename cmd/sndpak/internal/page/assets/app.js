@@ -2,6 +2,7 @@
 import { bytes, clock, el, get, login, playable, post, soundURL } from './api.js';
 import * as keys from './keys.js';
 import * as live from './live.js';
+import { keepFocus, speak } from './speak.js';
 import * as wave from './wave.js';
 
 const $ = (id) => document.getElementById(id);
@@ -56,16 +57,24 @@ function search() {
   shown = pack.entries.filter((e) => words.every((w) => e.name.toLowerCase().includes(w)));
   $('count').textContent = shown.length === pack.entries.length ? `${shown.length}` : `${shown.length} of ${pack.entries.length}`;
   $('list').replaceChildren(...shown.slice(0, most).map(row));
-  $('more').hidden = shown.length <= most;
-  $('more').textContent = `and ${shown.length - most} more: search for what you want`;
+  $('more').hidden = shown.length > 0 && shown.length <= most;
+  $('more').textContent = shown.length === 0 ? 'No sound has that name.' : `and ${shown.length - most} more: search for what you want`;
   mark();
   keys.show(shown, pack.generation);
 }
 
-function row(e) {
+// searched is search as somebody types, told once no more is typed.
+function searched() {
+  search();
+  speak(shown.length === 0 ? 'No sound found' : `${shown.length} of ${pack.entries.length} sounds`, 500);
+}
+
+function row(e, i) {
   const item = el('li');
   item.id = `entry-${e.index}`;
   item.setAttribute('role', 'option');
+  item.setAttribute('aria-setsize', shown.length);
+  item.setAttribute('aria-posinset', i + 1);
   item.append(el('span', 'n', e.name), el('span', 't dim', e.frames ? clock(e.frames / e.rate) : ''), el('span', 'f', describe(e)));
   item.addEventListener('click', () => choose(e));
   item.addEventListener('dblclick', () => play());
@@ -111,10 +120,11 @@ async function choose(e) {
   $('spectrogram').hidden = true;
   if (!sound) return;
   $('canvas').setAttribute('aria-label', `Waveform of ${e.name}`);
-  $('spectrogram').alt = `Spectrogram of ${e.name}`;
+  $('spectrogram').alt = `Spectrogram of ${e.name}, from 0 to ${e.rate / 2000} kHz`;
   try {
     const peaks = await get(`/e/${e.index}/peaks`);
     if (chosen !== e) return; // another one was chosen meanwhile
+    $('canvas').setAttribute('aria-label', wave.text(e.name, peaks));
     wave.show(peaks);
     wave.showLoop(loop);
     $('spectrogram').src = `/e/${e.index}/spectrogram?g=${pack.generation}`;
@@ -139,7 +149,7 @@ async function writeLoop() {
   const e = chosen, [start, end] = loop ?? [0, 0];
   try {
     await post(`/e/${e.index}/loop`, { generation: pack.generation, start, end });
-    await load();
+    await keepFocus(load, $('loop-clear'), $('loop-set'));
     say(`The loop of ${e.name} is written.`);
   } catch (err) {
     failed(`${e.name}: ${err.message}`);
@@ -166,8 +176,8 @@ function follow() {
 
 function listen() {
   const audio = $('audio');
-  audio.addEventListener('play', () => { $('play').textContent = 'Pause'; follow(); });
-  audio.addEventListener('pause', () => { $('play').textContent = 'Play'; });
+  audio.addEventListener('play', () => { $('play').textContent = 'Pause'; speak(`Playing ${chosen.name}`); follow(); });
+  audio.addEventListener('pause', () => { $('play').textContent = 'Play'; speak(audio.ended ? 'The end' : 'Paused'); });
   audio.addEventListener('seeked', follow);
   audio.addEventListener('ended', () => {
     if (!$('looped').checked) return;
@@ -180,12 +190,13 @@ function listen() {
     audio.src = soundURL(chosen, pack.generation, true); // decoded by the server, then
   });
   $('spectrogram').addEventListener('load', () => { $('spectrogram').hidden = false; });
-  $('search').addEventListener('input', search);
+  $('search').addEventListener('input', searched);
   $('play').addEventListener('click', play);
-  $('loop-set').addEventListener('click', () => setLoop([0, chosen.frames]));
-  $('loop-clear').addEventListener('click', () => setLoop(null));
+  $('loop-set').addEventListener('click', () => keepFocus(() => setLoop([0, chosen.frames]), $('loop-start'), $('loop-clear')));
+  $('loop-clear').addEventListener('click', () => keepFocus(() => setLoop(null), $('loop-set')));
   $('loop-write').addEventListener('click', writeLoop);
-  $('play-here').addEventListener('click', () => post(`/e/${chosen.index}/play`, { loop: $('looped').checked }).catch((e) => failed(e.message)));
+  $('play-here').addEventListener('click', () => post(`/e/${chosen.index}/play`, { loop: $('looped').checked })
+    .then(() => speak(`Playing ${chosen.name} on the server`), (e) => failed(e.message)));
   $('lint-run').addEventListener('click', () => live.lint((i) => choose(pack.entries[i]), failed));
   $('list').addEventListener('keydown', listKey);
   $('search').addEventListener('keydown', (e) => {

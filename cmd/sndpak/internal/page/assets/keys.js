@@ -2,6 +2,7 @@
 // Keys count only while the focus is among them: single letters elsewhere belong to the browser, to
 // screen readers and to the search.
 import { el, get, playable, soundURL } from './api.js';
+import { keepFocus, speak } from './speak.js';
 
 const names = '123456789abcdefghijklmnopqrstuvwxyz';
 const pads = document.getElementById('pads');
@@ -23,21 +24,27 @@ export function show(list, gen) {
   if (gen !== generation) loaded.clear();
   generation = gen;
   entries = list.filter((e) => e.format).slice(0, names.length);
-  pads.replaceChildren(...entries.map((e, i) => {
-    const b = el('button');
-    b.type = 'button';
-    b.append(el('kbd', '', names[i]), el('span', '', e.name));
-    b.setAttribute('aria-pressed', String(Boolean(playing.get(e.index)?.size)));
-    b.setAttribute('aria-keyshortcuts', names[i]);
-    b.dataset.index = e.index;
-    b.addEventListener('click', (ev) => trigger(e, ev.shiftKey));
-    return b;
-  }));
+  const at = [...pads.children].indexOf(document.activeElement);
+  keepFocus(() => pads.replaceChildren(...entries.map(pad)), () => at >= 0 && (pads.children[at] ?? pads.lastElementChild));
+}
+
+function pad(e, i) {
+  const b = el('button');
+  b.type = 'button';
+  b.append(el('kbd', '', names[i]), el('span', '', e.name));
+  b.setAttribute('aria-pressed', String(Boolean(playing.get(e.index)?.size)));
+  b.setAttribute('aria-keyshortcuts', names[i]);
+  b.dataset.index = e.index;
+  b.addEventListener('click', (ev) => trigger(e, ev.shiftKey));
+  return b;
 }
 
 function pressed(e) {
   if (e.ctrlKey || e.altKey || e.metaKey || e.repeat) return;
-  if (e.key === 'Escape') return stopAll();
+  if (e.key === 'Escape') {
+    speak('All keys stopped');
+    return stopAll();
+  }
   const i = names.indexOf(e.code.startsWith('Digit') ? e.code.slice(5) : e.key.toLowerCase());
   if (i < 0 || i >= entries.length) return;
   e.preventDefault();
@@ -53,6 +60,7 @@ async function trigger(entry, looped) {
   if (looping.has(entry.index)) {
     looping.get(entry.index).stop();
     looping.delete(entry.index);
+    speak(`Stopped ${entry.name}`);
     return;
   }
   try {
@@ -63,7 +71,10 @@ async function trigger(entry, looped) {
     if (looped && entry.loop) [source.loopStart, source.loopEnd] = entry.loop.map((f) => f / entry.rate);
     source.connect(context.destination);
     source.start();
-    if (looped) looping.set(entry.index, source);
+    if (looped) {
+      looping.set(entry.index, source);
+      speak(`Looping ${entry.name}`);
+    } // once is heard, and done before it could be said
     started(entry, source);
   } catch (err) {
     failed(`${entry.name}: ${err.message}`);

@@ -1,5 +1,6 @@
 // What plays on the server, and what lint finds.
 import { clock, el, get, post } from './api.js';
+import { keepFocus, speak } from './speak.js';
 
 const $ = (id) => document.getElementById(id);
 
@@ -17,7 +18,7 @@ export function follow(output, onGeneration, onLost) {
 export function setup(output, failed) {
   $('live').hidden = !output;
   $('output').textContent = output;
-  $('stop-all').addEventListener('click', () => post('/api/stop', { id: 0 }).catch((e) => failed(e.message)));
+  $('stop-all').addEventListener('click', () => post('/api/stop', { id: 0 }).then(() => speak('All stopped on the server'), (e) => failed(e.message)));
 }
 
 const shown = new Map(); // id -> elements
@@ -27,12 +28,12 @@ function show(n) {
   ['l', 'r'].forEach((side, i) => {
     const v = m.peak[i];
     $(`meter-${side}`).value = v ?? -60;
-    $(`meter-${side}`).textContent = v === null ? 'silence' : `${v} dBFS`;
+    $(`meter-${side}`).setAttribute('aria-valuetext', v === null ? 'silence' : `${v} dBFS`);
   });
   $('loud').textContent = m.momentary === null ? 'silence' : `momentary ${m.momentary.toFixed(1)} LUFS, short-term ${m.shortTerm === null ? 'silence' : m.shortTerm.toFixed(1)}`;
   for (const [id, row] of shown) {
     if (!n.voices.some((v) => v.id === id)) {
-      row.item.remove();
+      keepFocus(() => row.item.remove(), () => $('voices').querySelector('button'), $('stop-all'));
       shown.delete(id);
     }
   }
@@ -41,6 +42,7 @@ function show(n) {
     row.bar.max = Math.max(v.frames, 1);
     row.bar.value = v.position;
     row.time.textContent = `${clock(v.position / v.rate)} / ${clock(v.frames / v.rate)}`;
+    row.bar.setAttribute('aria-valuetext', `${clock(v.position / v.rate)} of ${clock(v.frames / v.rate)}`);
   }
 }
 
@@ -49,7 +51,7 @@ function add(v) {
   bar.setAttribute('aria-label', `Position of ${v.name}`);
   stop.type = 'button';
   stop.setAttribute('aria-label', `Stop ${v.name}`);
-  stop.addEventListener('click', () => post('/api/stop', { id: v.id }));
+  stop.addEventListener('click', () => post('/api/stop', { id: v.id }).then(() => speak(`Stopped ${v.name} on the server`), () => {}));
   item.append(el('span', 'n', v.name), bar, time, stop);
   $('voices').append(item);
   const row = { item, bar, time };
@@ -58,7 +60,7 @@ function add(v) {
 }
 
 // lint shows what is wrong with the pack; a name leads to its sound.
-export async function lint(choose, failed) {
+export const lint = (choose, failed) => keepFocus(async () => {
   $('lint-run').disabled = true;
   $('lint-sum').textContent = 'Checking: every sound is decoded…';
   try {
@@ -82,4 +84,4 @@ export async function lint(choose, failed) {
     failed(e.message);
   }
   $('lint-run').disabled = false;
-}
+}, $('lint-run'));

@@ -22,6 +22,15 @@ export function setup(onLoop, onSeek) {
   canvas.addEventListener('pointerdown', (e) => { if (peaks) seek(frameAt(e.clientX)); });
 }
 
+// text tells in words what the picture shows.
+export function text(name, data) {
+  const largest = Math.max(0, ...data.channels.flatMap((c) => [...c.max, ...c.min.map((v) => -v)]));
+  const clipped = [...new Set(data.channels.flatMap((c) => c.clip))].sort((a, b) => a - b);
+  const at = (column) => clock((column * data.frames) / data.channels[0].max.length / data.rate);
+  return `Waveform of ${name}: ${clock(data.frames / data.rate)}, ${data.channels.length === 1 ? '1 channel' : `${data.channels.length} channels`}, `
+    + `largest value ${largest} % of full scale, ${clipped.length === 0 ? 'nowhere clipped' : `clipped first at ${at(clipped[0])}`}`;
+}
+
 export function show(data) {
   peaks = data;
   if (!data) showLoop(null);
