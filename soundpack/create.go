@@ -48,8 +48,8 @@ type CreateOptions struct {
 	// (ErrChecksum). It goes into the new pack as it is, with its old checksums, so that Verify still finds
 	// it. Without Damaged, Notice is told.
 	Damaged func(path string, err error)
-	// Notice is told of what is done but may not be wanted: empty files, and the pack itself among
-	// its sources, which is left out.
+	// Notice is told of what is done but may not be wanted: empty files, the pack itself among its
+	// sources, which is left out, and a place on a network file system, where locks may not hold.
 	Notice func(path, text string)
 	// Progress is called after each block with the bytes done and to be done.
 	Progress func(done, total int64)
@@ -92,6 +92,7 @@ func Create(ctx context.Context, path string, sources []Source, opt *CreateOptio
 	}
 	err := c.plan()
 	if err == nil {
+		tellNetwork(c.storage, c.data, c.Notice)
 		err = c.locked(ctx)
 	}
 	if err != nil {

@@ -30,6 +30,13 @@ func checkLockPath(data, index string) error {
 	return nil
 }
 
+// tellNetwork tells that a pack's lock may be good for nothing but this computer.
+func tellNetwork(fsys storage.FS, data string, notice func(path, text string)) {
+	if on := fsys.Network(filepath.Dir(data)); on != "" && notice != nil {
+		notice(data, fmt.Sprintf("on a network file system (%s), where the lock may not hold for other computers: let one at a time write", on))
+	}
+}
+
 // lockPoll is how often a writer that waits looks again: locks that a process loses by dying have no
 // queue to wait in.
 const lockPoll = 10 * time.Millisecond

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/sndpak/sndpak/soundpack/internal/storage"
 )
 
 // Options say how to open a pack. The zero value, or a nil pointer, is right for most.
@@ -31,8 +33,11 @@ type Options struct {
 	// A manifest may have four times as much.
 	MaxIndex int64
 	// NoMap reads the data with pread instead of mapping it: slower for small reads, right for
-	// folders on a network, whose mappings are unreliable.
+	// folders on a network, whose mappings are unreliable. Where a folder is known to be on one (NFS, SMB, AFS),
+	// the data is not mapped in any case.
 	NoMap bool
+
+	network func(path string) string // the double of tests
 }
 
 const maxIndex = 64 << 20
@@ -42,6 +47,19 @@ func (o *Options) orZero() Options {
 		return Options{}
 	}
 	return *o
+}
+
+// networkOf is the network file system that a file is on, "" for none.
+func (o Options) networkOf(path string) string {
+	if o.network != nil {
+		return o.network(path)
+	}
+	return storage.Network(path)
+}
+
+// onNetwork is why data is not mapped.
+func onNetwork(name string) error {
+	return fmt.Errorf("it is on a network file system (%s), whose mappings lag behind and fail", name)
 }
 
 func (o Options) maxIndex() int64 {
@@ -238,8 +256,12 @@ func (p *Pack) trySnapshot(o Options) (raw string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if p.m, err = newMapping(p.path, data, info, o.NoMap); err != nil {
+	on := o.networkOf(p.path)
+	if p.m, err = newMapping(p.path, data, info, o.NoMap || on != ""); err != nil {
 		return "", err
+	}
+	if on != "" && !o.NoMap {
+		p.m.why = onNetwork(on)
 	}
 	p.modTime, p.indexNewer = info.ModTime(), indexTime.After(info.ModTime().Add(2*time.Second))
 	return raw, nil

@@ -20,8 +20,8 @@ import (
 // new pack is the callee's, to be closed when it is done with; this one is never closed and reads on
 // as it was.
 //
-// It wakes on what the operating system tells of the folder, and looks now and then besides, since
-// folders on a network tell nothing. What it looks at are the files' identity and size and the index's
+// It wakes on what the operating system tells of the folder, and looks now and then besides. Folders on a
+// network tell nothing of what other computers do: where one is known to be there, it looks each second. What it looks at are the files' identity and size and the index's
 // bytes; times do not count. A change is told once the files have stopped changing and make a whole
 // pack. If they do not within two seconds, what is there is told if it can be opened, and else, once,
 // why not. Packs with the same names and contents, as before and after [Writer.Compact], are no change.
@@ -44,6 +44,9 @@ func (p *Pack) watch(ctx context.Context, tell func(Change), pace pace) error {
 	}
 	if p.closed.Load() || !p.m.acquire() {
 		return opened("watch", p.path, ErrClosed)
+	}
+	if p.opt.networkOf(p.path) != "" {
+		pace.notify = false // it tells of no changes that other computers make
 	}
 	w := &watcher{pace: pace, path: p.path, indexPath: p.indexPath, tell: tell, cur: p, seed: maphash.MakeSeed()}
 	w.told = w.stampOf(p)

@@ -31,8 +31,8 @@ type WriterOptions struct {
 	// SHA256 and Facts are what the manifest is told of new entries, as in [CreateOptions].
 	SHA256 bool
 	Facts  func(r io.ReaderAt, size int64) (Facts, error)
-	// Notice is told of what is done but may not be wanted: empty files, and a manifest whose
-	// checksum does not hold, which is renewed.
+	// Notice is told of what is done but may not be wanted: empty files, a manifest whose checksum does
+	// not hold, which is renewed, and a pack on a network file system, where locks may not hold.
 	Notice func(path, text string)
 	// Progress is called after each block with the bytes done and to be done by a Commit or Compact.
 	Progress func(done, total int64)
@@ -195,6 +195,7 @@ func (w *Writer) take(ctx context.Context) (err error) {
 	if err := w.begin(); err != nil {
 		return errors.Join(err, w.unlock())
 	}
+	tellNetwork(w.fs, w.path, w.opt.Notice)
 	return nil
 }
 

@@ -43,7 +43,7 @@ func openSounds(ctx context.Context, args []string, opt *soundpack.Options) (*so
 			s.Close()
 			return nil, nil, err
 		}
-		rest, opt = rest[1:], &soundpack.Options{} // --index and --layout are about the first pack
+		rest, opt = rest[1:], &soundpack.Options{NoMap: opt.NoMap} // --index and --layout are about the first pack
 	}
 	return s, s.entryNames(rest), nil
 }
@@ -248,6 +248,7 @@ func (f *packFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Index, "index", "", "the pack's index `FILE` (default: beside the data, music.data has music.inx)")
 	addLayout(flags, &f.Layout, "the pack's layout (default: found from the files)")
 	flags.Var(&namesFile{to: &f.Names}, "names", "a `FILE` of paths, one a line, that gives a crc pack its names back")
+	flags.BoolVar(&f.NoMap, "no-mmap", false, "read the data instead of mapping it, as is done on network file systems anyway")
 }
 
 // open opens the pack and tells its warnings.

@@ -28,8 +28,6 @@ type FS interface {
 	Stat(path string) (fs.FileInfo, error)
 	// Rename replaces new by old in one step, in the same folder.
 	Rename(old, new string) error
-	// Link gives a file a second name; fs.ErrExist if that is taken. Some file systems have no links.
-	Link(old, new string) error
 	Remove(path string) error
 	// SyncDir makes the names in a folder durable.
 	SyncDir(dir string) error
@@ -40,6 +38,9 @@ type FS interface {
 	Resolve(path string) (string, error)
 	// Space tells what room there is in a folder.
 	Space(dir string) (Space, error)
+	// Network is what the network file system that a file or folder is on is called, "" where it is on none, or
+	// nobody knows.
+	Network(path string) string
 	// Lock takes the lock that is a file of its own, which is made if need be. Only who holds it may
 	// remove it, and it is never renamed. It does not wait: if another holds it, the error is a
 	// *Locked. A process that dies lets go.
@@ -105,7 +106,6 @@ func (OS) Open(path string) (File, error) {
 
 func (OS) Stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
 func (OS) Rename(old, new string) error          { return rename(old, new) }
-func (OS) Link(old, new string) error            { return os.Link(old, new) }
 func (OS) Remove(path string) error              { return os.Remove(path) }
 
 // SyncDir does nothing on Windows, where a folder cannot be synced; Rename flushes the file there.
@@ -138,6 +138,11 @@ func (OS) Resolve(path string) (string, error) {
 }
 
 func (OS) Space(dir string) (Space, error) { return space(dir) }
+func (OS) Network(path string) string      { return Network(path) }
+
+// Network is that of OS. On a network file system locks may not hold for other computers, mappings may lag behind
+// or fail, and changes that others make are not told.
+func Network(path string) string { return networkOf(path) }
 
 // Lock is flock(2) or what the system has like it. The holder's number stands behind the first byte,
 // since on Windows that byte is what is locked, and nobody else can read it.

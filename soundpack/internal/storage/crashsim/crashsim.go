@@ -51,14 +51,13 @@ const (
 	Sync    Kind = "sync"
 	SyncDir Kind = "syncdir"
 	Rename  Kind = "rename"
-	Link    Kind = "link"
 	Remove  Kind = "remove"
 )
 
 // Mutates tells whether an operation of this kind changes what is on disk or what is durable.
 func (k Kind) Mutates() bool {
 	switch k {
-	case Create, Write, Cut, Sync, SyncDir, Rename, Link, Remove:
+	case Create, Write, Cut, Sync, SyncDir, Rename, Remove:
 		return true
 	}
 	return false
@@ -68,7 +67,7 @@ func (k Kind) Mutates() bool {
 type Op struct {
 	N    int // its number, from 0
 	Kind Kind
-	Path string // of the file; for Rename and Link the new one
+	Path string // of the file; for Rename the new one
 }
 
 func (o Op) String() string { return fmt.Sprintf("%d %s %s", o.N, o.Kind, filepath.Base(o.Path)) }
@@ -104,6 +103,8 @@ type FS struct {
 	FreeSpace int64
 	// Holes are storage.Space's Sparse.
 	Holes bool
+	// On is what Network says.
+	On string
 	// Sector is how many bytes reach the disk in one piece; 512 if not set.
 	Sector int
 
@@ -241,25 +242,10 @@ func (f *FS) Rename(old, new string) error {
 	switch f.dir[old] {
 	case nil:
 		return missing(Rename, old)
-	case f.dir[new]: // POSIX: two names of one file stay
+	case f.dir[new]: // it has that name already
 		return err
 	}
 	f.do(dirOp{add: new, drop: old, node: f.dir[old]})
-	return err
-}
-
-func (f *FS) Link(old, new string) error {
-	effect, err := f.op(Link, new)
-	if effect != All {
-		return err
-	}
-	switch {
-	case f.dir[old] == nil:
-		return missing(Link, old)
-	case f.dir[new] != nil:
-		return &fs.PathError{Op: "link", Path: new, Err: fs.ErrExist}
-	}
-	f.do(dirOp{add: new, node: f.dir[old]})
 	return err
 }
 
@@ -313,6 +299,9 @@ func (f *FS) Space(dir string) (storage.Space, error) {
 	_, err := f.op(Free, dir)
 	return storage.Space{Free: f.FreeSpace, Sparse: f.Holes}, err
 }
+
+// Network is what On says.
+func (f *FS) Network(string) string { return f.On }
 
 // Lock leaves no file: nothing of it matters after a crash.
 func (f *FS) Lock(path string) (func() error, error) {

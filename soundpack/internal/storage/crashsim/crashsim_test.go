@@ -92,11 +92,6 @@ func TestCutsOfNames(t *testing.T) {
 	want(t, "the first synced", cuts(f), `b="A" c="C"`, `b="A"`)
 	f.SyncDir("e/")
 	want(t, "both synced", cuts(f), `b="A"`)
-	f.Link("d/b", "d/l")
-	want(t, "linked", cuts(f), `b="A"`, `b="A" l="A"`)
-	if err := f.Link("d/b", "d/l"); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("linked over: %v", err)
-	}
 	f = New()
 	f.Put("d/x", []byte("old"))
 	a := must[storage.File](t)(f.Create("d/t"))
@@ -105,16 +100,6 @@ func TestCutsOfNames(t *testing.T) {
 	f.Rename("d/t", "d/x")
 	// The rename can reach the disk although the name that it renames never did.
 	want(t, "made and renamed", cuts(f), `x="old"`, `t="new" x="old"`, `x="new"`)
-}
-
-// Two names of one file have the same bytes after a cut.
-func TestCutsOfLinks(t *testing.T) {
-	f := New()
-	f.Put("d/a", nil)
-	f.Link("d/a", "d/b")
-	f.SyncDir("d")
-	must[storage.File](t)(f.Open("d/b")).Write([]byte("x"))
-	want(t, "written through one", cuts(f), `a="" b=""`, `a="x" b="x"`, `a="\x00" b="\x00"`, `a="\xde" b="\xde"`)
 }
 
 func TestCutsLeaveOutWhatDoesNotMatter(t *testing.T) {
@@ -172,7 +157,6 @@ func TestInject(t *testing.T) {
 		{Write, func(f *FS, h storage.File) error { _, err := h.WriteAt([]byte("1234"), 0); return err }, func(f *FS) bool { return string(f.Bytes("d/a")) == "1234" }},
 		{Cut, func(f *FS, h storage.File) error { return h.Truncate(1) }, func(f *FS) bool { return len(f.Bytes("d/a")) == 1 }},
 		{Rename, func(f *FS, h storage.File) error { return f.Rename("d/a", "d/b") }, func(f *FS) bool { return f.Bytes("d/a") == nil }},
-		{Link, func(f *FS, h storage.File) error { return f.Link("d/a", "d/b") }, func(f *FS) bool { return f.Bytes("d/b") != nil }},
 		{Remove, func(f *FS, h storage.File) error { return f.Remove("d/a") }, func(f *FS) bool { return f.Bytes("d/a") == nil }},
 		{SyncDir, func(f *FS, h storage.File) error { return f.SyncDir("d") }, nil},
 		{Open, func(f *FS, h storage.File) error { _, err := f.Open("d/a"); return err }, nil},
@@ -319,14 +303,13 @@ func TestLikeOS(t *testing.T) {
 				return kind(err)
 			},
 			1: func(s storage.FS) string { return kind(s.Rename(a, b)) },
-			2: func(s storage.FS) string { return kind(s.Link(a, b)) },
-			3: func(s storage.FS) string { return kind(s.Remove(a)) },
-			4: func(s storage.FS) string { return onFile(s, a, n, off) },
-			5: func(s storage.FS) string {
+			2: func(s storage.FS) string { return kind(s.Remove(a)) },
+			3: func(s storage.FS) string { return onFile(s, a, n, off) },
+			4: func(s storage.FS) string {
 				l, err := s.List(dir)
 				return fmt.Sprint(l, kind(err), kind(s.SyncDir(dir)))
 			},
-		}[min(r.IntN(9), 5)]
+		}[min(r.IntN(8), 4)]
 		if got, want := do(sim), do(real); got != want {
 			t.Fatalf("step %d: simulated %s, real %s", step, got, want)
 		}

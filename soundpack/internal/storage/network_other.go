@@ -1,0 +1,5 @@
+//go:build !linux && !darwin
+
+package storage
+
+func networkOf(string) string { return "" }
