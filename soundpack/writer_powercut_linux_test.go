@@ -83,13 +83,12 @@ func TestPowerCuts(t *testing.T) {
 	d := newDisk(t)
 	path := filepath.Join(d.dir, "music.data")
 	must(t, editOnce(t.Context(), storage.OS{}, path, edit{}))
-	seed := r.Uint64()
-	now, k := contents{}, 0
+	s, told := &script{path: path, seed: r.Uint64(), now: contents{}}, 0
 	for n := range cuts {
-		cmd, lines, _ := child(t, "edits", path, seed, k)
+		cmd, lines, _ := child(t, "edits", path, s.seed, s.k)
 		acks := 0
 		for wait := r.IntN(5); acks < wait && lines.Scan(); acks++ {
-			checkAck(t, lines.Text(), k+acks)
+			checkAck(t, lines.Text(), s.k+acks)
 		}
 		time.Sleep(time.Duration(r.IntN(15_000)) * time.Microsecond)
 		must(t, cmd.Process.Signal(unix.SIGSTOP)) // nothing is told while the power goes
@@ -100,26 +99,17 @@ func TestPowerCuts(t *testing.T) {
 		d.cut(func() {
 			cmd.Process.Kill()
 			for lines.Scan() {
-				if checkAck(t, lines.Text(), k+acks); !t.Failed() {
+				if checkAck(t, lines.Text(), s.k+acks); !t.Failed() {
 					acks++
 				}
 			}
 			cmd.Wait()
 		})
-		for range acks {
-			now = scriptEdit(seed, k, now).apply(now)
-			k++
-		}
-		next := scriptEdit(seed, k, now).apply(now)
-		switch err := sameContents(t.Context(), path, now); {
-		case err == nil:
-		case sameContents(t.Context(), path, next) == nil:
-			now = next
-			k++
-		default:
-			t.Fatalf("cut %d after %d edits: %v", n, k, err)
+		told += acks
+		if err := s.walk(t.Context(), acks); err != nil {
+			t.Fatalf("cut %d after %d edits (%d told in all): %v", n, s.k, told, err)
 		}
 	}
-	t.Logf("%d cuts, %d edits told", cuts, k)
-	checkContents(t, path, now)
+	t.Logf("%d cuts, %d edits told", cuts, told)
+	checkContents(t, path, s.now)
 }

@@ -71,6 +71,37 @@ func scriptEdit(seed uint64, k int, now contents) edit {
 	return e
 }
 
+// A script is what a parent knows of a pack that children edit: what it holds after k edits.
+type script struct {
+	path string
+	seed uint64
+	k    int
+	now  contents // nil: there is no pack yet
+}
+
+// edit is the next one.
+func (s *script) edit() edit { return scriptEdit(s.seed, s.k, s.now) }
+
+// walk goes over the edits that were told, and over one more where that is in the pack already. The error is
+// how the pack differs from both.
+func (s *script) walk(ctx context.Context, told int) error {
+	for range told {
+		s.now = s.edit().apply(s.now)
+		s.k++
+	}
+	err := sameContents(ctx, s.path, s.now)
+	if err == nil {
+		return nil
+	}
+	next := s.edit().apply(s.now)
+	if sameContents(ctx, s.path, next) == nil {
+		s.now = next
+		s.k++
+		return nil
+	}
+	return err
+}
+
 // childEdits does edits from the k-th on until it is killed, and tells of each that is done.
 func childEdits(t *testing.T, path string, args []string) {
 	seed, _ := strconv.ParseUint(args[0], 10, 64)
@@ -106,31 +137,22 @@ func TestKilledProcesses(t *testing.T) {
 		kills = 5
 	}
 	r := newRand(t)
-	seed := r.Uint64()
-	path := filepath.Join(t.TempDir(), "music.data")
-	now, k, told := contents(nil), 0, 0
+	path, told := filepath.Join(t.TempDir(), "music.data"), 0
+	s := &script{path: path, seed: r.Uint64()}
 	for n := range kills {
-		cmd, lines, _ := child(t, "edits", path, seed, k)
-		acks := killSoon(t, r, cmd, lines, k)
+		cmd, lines, _ := child(t, "edits", path, s.seed, s.k)
+		acks := killSoon(t, r, cmd, lines, s.k)
 		told += acks
-		for range acks {
-			now = scriptEdit(seed, k, now).apply(now)
-			k++
-		}
-		next := scriptEdit(seed, k, now).apply(now)
-		switch err := sameContents(t.Context(), path, now); {
+		switch err := s.walk(t.Context(), acks); {
 		case err == nil:
-		case sameContents(t.Context(), path, next) == nil:
-			now = next
-			k++
-		case now == nil && sameContents(t.Context(), path, contents{}) == nil: // made, but no edit done
-		case now == nil && onlyBegun(path):
+		case s.now == nil && sameContents(t.Context(), path, contents{}) == nil: // made, but no edit done
+		case s.now == nil && onlyBegun(path):
 		default:
-			t.Fatalf("kill %d after %d edits (%d told in all): %v", n, k, told, err)
+			t.Fatalf("kill %d after %d edits (%d told in all): %v", n, s.k, told, err)
 		}
 	}
-	t.Logf("%d kills, %d edits told, %d files at last", kills, told, len(now))
-	checkContents(t, path, now)
+	t.Logf("%d kills, %d edits told, %d files at last", kills, told, len(s.now))
+	checkContents(t, path, s.now)
 	must(t, editOnce(t.Context(), storage.OS{}, path, edit{add: contents{{"last.wav", "x"}}}))
 }
 
