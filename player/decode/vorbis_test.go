@@ -310,7 +310,8 @@ var specOrder = [9][]int{
 func TestVorbisBlocks(t *testing.T) {
 	data := theme(t)
 	_, want := decodeVorbis(t, data)
-	for _, block := range []int{1, 63, 64, 127, 512, 1023, 1024, 1025, 3000, 100000} {
+	blocks := []int{1023, 63, 1, 64, 127, 512, 1024, 1025, 3000, 100000}
+	for _, block := range blocks[:max(fewer(len(blocks)), 2)] {
 		got, err := readCodec(openVorbisBytes(t, data), block)
 		if err != io.EOF {
 			t.Fatalf("blocks of %d: %v", block, err)

@@ -210,3 +210,25 @@ func allocated(f func()) uint64 {
 	runtime.ReadMemStats(&after)
 	return after.TotalAlloc - before.TotalAlloc
 }
+
+// fewer is n, or with -short, which the race detector runs with, a few of them.
+func fewer(n int) int {
+	if testing.Short() {
+		return max(n/6, 1)
+	}
+	return n
+}
+
+// someKinds are all kinds, or with -short one of each version of MPEG.
+func someKinds() []kind {
+	if !testing.Short() {
+		return kinds
+	}
+	var some []kind
+	for _, k := range kinds {
+		if len(some) == 0 || some[len(some)-1].version != k.version {
+			some = append(some, k)
+		}
+	}
+	return some
+}
