@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sndpak/sndpak/cmd/sndpak/internal/lint"
 	"github.com/sndpak/sndpak/soundpack"
 )
 
@@ -59,6 +60,41 @@ func TestBodiesOnce(t *testing.T) {
 		}
 		if looks != c.looks || found != c.found {
 			t.Errorf("%s: %d looks and %d findings, want %d and %d", c.what, looks, found, c.looks, c.found)
+		}
+	}
+}
+
+// Each of the names that the same bytes have is measured as if it had its own.
+func TestLintOfSharedBytes(t *testing.T) {
+	dir := t.TempDir()
+	src := filepath.Join(dir, "src")
+	if err := os.Mkdir(src, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a.wav", "b.wav", "c.ogg", "d"} {
+		if err := os.WriteFile(filepath.Join(src, name), tone(8000, 4000, 440), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pack := filepath.Join(dir, "p.data")
+	if status, _, errs := sndpak(t, "create", pack, src); status != 0 {
+		t.Fatal(errs)
+	}
+	p, err := soundpack.Open(pack, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	r, err := lintPack(t.Context(), p, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprint([]lint.Format{{Format: "wav", Entries: 4, Bytes: 4 * 8044, Seconds: 2}}); fmt.Sprint(r.Formats) != want || r.Median == nil {
+		t.Errorf("formats %v, want %s; median %v", r.Formats, want, r.Median)
+	}
+	for _, f := range r.Findings {
+		if f.Rule == "same-sound" {
+			t.Errorf("the same bytes are told for the same sound: %+v", f)
 		}
 	}
 }

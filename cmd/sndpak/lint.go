@@ -110,14 +110,14 @@ func runLint(cmd *cobra.Command, args []string, f *lintFlags) error {
 		return err
 	}
 	if worst := r.Worst(); f.failOn != "off" && worst.AtLeast(lint.Level(f.failOn)) {
-		return damagedError{fmt.Errorf("%s: %d errors, %d warnings, %d notes", r.Pack, r.Errors, r.Warnings, r.Notes)}
+		return damagedError{fmt.Errorf("%s: %s", r.Pack, lintCounts(r))}
 	}
 	return nil
 }
 
 // lintPack checks and measures a pack, and judges it.
 func lintPack(ctx context.Context, p *soundpack.Pack, config *lint.Config, progress func(done, total int64)) (*lint.Report, error) {
-	m := &measurer{ctx: ctx, sounds: make([]lint.Sound, p.Len())}
+	m := &measurer{ctx: ctx, sounds: make([]lint.Sound, p.Len()), bodies: newBodies(p), known: map[span]lint.Sound{}}
 	for e := range p.Entries() {
 		m.sounds[e.Index] = lint.Sound{Index: e.Index, Name: e.Name, Raw: e.Raw(), Longest: longestName(p), Offset: e.Offset, Size: e.Size}
 	}
@@ -145,24 +145,39 @@ func longestName(p *soundpack.Pack) int {
 // measurer measures the entries that a verifier shows it, several at a time, each at its place.
 type measurer struct {
 	ctx    context.Context
+	bodies *bodies
+	mu     sync.Mutex // guards the rest
 	sounds []lint.Sound
-	mu     sync.Mutex // guards sounds
+	known  map[span]lint.Sound // what was measured, for all names that the same bytes have
 }
 
 func (m *measurer) check(f *soundpack.File) []soundpack.Finding {
+	found := m.bodies.check(f, m.measure)
+	e := f.Entry()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if k, ok := m.known[span{e.Offset, e.Size}]; ok {
+		x := &m.sounds[e.Index]
+		k.Index, k.Name, k.Raw, k.Longest, k.Offset, k.Size = x.Index, x.Name, x.Raw, x.Longest, x.Offset, x.Size
+		*x = k
+	}
+	return found
+}
+
+func (m *measurer) measure(f *soundpack.File) []soundpack.Finding {
 	return checkSound(m.ctx, func(ctx context.Context, s *decode.Stream) []soundpack.Finding {
 		in := s.Info()
 		loud, sum := waveform.NewLoudness(in, true), newSampleSum(in)
 		r, found := inspect(ctx, s, loud.Add, sum.add)
-		e := f.Entry()
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		x := &m.sounds[e.Index]
-		x.Format, x.Coded = in.Format, in.Format != "wav"
+		x := lint.Sound{Format: in.Format, Coded: in.Format != "wav"}
 		rate := float64(max(in.Rate, 1))
 		x.Seconds, x.Lead, x.Tail = float64(r.Frames)/rate, float64(r.LeadSilence)/rate, float64(r.TailSilence)/rate
 		x.Peak, x.LUFS, x.TruePeak = r.Peak, loud.Integrated(), math.Max(loud.TruePeak(), r.Peak)
 		x.Sum = sum.sum()
+		e := f.Entry()
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.known[span{e.Offset, e.Size}] = x
 		return found
 	})(f)
 }
@@ -218,14 +233,18 @@ func (f *lintFlags) print(w io.Writer, r *lint.Report, config *lint.Config) erro
 		if name != "other" {
 			name = formatTitle(name)
 		}
-		fmt.Fprintf(&b, "%-10s %5d entries %12s %10s\n", name, x.Entries, bytesText(x.Bytes), clock(seconds(x.Seconds)))
+		fmt.Fprintf(&b, "%-10s %5d %-7s %12s %10s\n", name, x.Entries, one(x.Entries, "entry", "entries"), bytesText(x.Bytes), clock(seconds(x.Seconds)))
 	}
 	if r.Median != nil {
 		fmt.Fprintf(&b, "median loudness %.1f LUFS\n", *r.Median)
 	}
-	fmt.Fprintf(&b, "%s: %d entries, %d errors, %d warnings, %d notes\n", oneLine(r.Pack), r.Entries, r.Errors, r.Warnings, r.Notes)
+	fmt.Fprintf(&b, "%s: %s, %s\n", oneLine(r.Pack), count(r.Entries, "entry", "entries"), lintCounts(r))
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func lintCounts(r *lint.Report) string {
+	return count(r.Errors, "error", "errors") + ", " + count(r.Warnings, "warning", "warnings") + ", " + count(r.Notes, "note", "notes")
 }
 
 // fewFindings are the first ones of each rule and level, and how many more there are.

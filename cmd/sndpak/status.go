@@ -214,11 +214,14 @@ func flagFault(_ *cobra.Command, err error) error {
 }
 
 // count is a number of things, of which one is called by the singular.
-func count(n int, one, more string) string {
+func count(n int, single, more string) string { return fmt.Sprintf("%d %s", n, one(n, single, more)) }
+
+// one is the word for one thing or for more of them.
+func one(n int, single, more string) string {
 	if n == 1 {
-		return "1 " + one
+		return single
 	}
-	return fmt.Sprintf("%d %s", n, more)
+	return more
 }
 
 // parts are the errors joined in err.

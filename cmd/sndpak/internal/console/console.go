@@ -200,6 +200,10 @@ func (c *console) trigger(k byte) {
 		c.fail(err)
 		return
 	}
+	if c.paused {
+		c.say("%c %s waits: all is paused, space goes on", k, c.names[i])
+		return
+	}
 	c.say("%c %s", k, c.names[i])
 }
 

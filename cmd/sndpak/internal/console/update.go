@@ -468,6 +468,9 @@ func (s *Screen) play(name string, looped bool, from time.Duration) tea.Cmd {
 	if looped {
 		what = "loop " + name
 	}
+	if s.snap.Paused {
+		what += " waits: all is paused, space goes on"
+	}
 	return do(what, func() error { return s.engine.Play(name, from, looped) })
 }
 

@@ -29,6 +29,7 @@ func TestKeysDoWhatTheySay(t *testing.T) {
 		{"down shift+enter", []string{"stop theme.ogg"}},
 		{"down delete", []string{"stop theme.ogg"}},
 		{"space", []string{"pause all true", "says pause"}},
+		{"space 3", []string{"pause all true", "play ui/click.wav from 0:00.0 looped false", "says play ui/click.wav waits: all is paused, space goes on"}},
 		{"space space", []string{"pause all true", "pause all false", "says resume"}},
 		{".", []string{"stop all"}},
 		{"backspace", []string{"stop all"}},

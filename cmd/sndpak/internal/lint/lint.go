@@ -240,7 +240,7 @@ func (j *judge) aliases(sounds []Sound) {
 	}
 	r, _ := j.config.rule(ruleNear)
 	j.put(Finding{Rule: ruleNear, Level: r.Level, Entry: first.Name, Index: first.Index, Offset: first.Offset, Size: first.Size,
-		Text: fmt.Sprintf("in the index it is %q, and %d of %d entries are known by such an alias to programs that do not read the manifest", first.Raw, n, len(sounds))})
+		Text: fmt.Sprintf("in the index it is %q, an alias; %d of %d entries have one, for programs that do not read the manifest", first.Raw, n, len(sounds))})
 }
 
 // name judges how near a name is to what the layout holds.

@@ -55,8 +55,8 @@ func TestRules(t *testing.T) {
 		{func(s *Sound) { s.Sum = [32]byte{0} }, "", "same-sound warning x.wav: the same sound as a.wav"},
 		{func(s *Sound) { s.Sum, s.Offset = [32]byte{0}, 0 }, "", ""}, // the very same bytes
 		{func(s *Sound) { s.Sum = [32]byte{0} }, `"same-sound": "off"`, ""},
-		{func(s *Sound) { s.Raw = "x~1.wav"; s.Name = "a long name.wav" }, "", `name-length note a long name.wav: in the index it is "x~1.wav", and 1 of 3 entries are known by such an alias to programs that do not read the manifest`},
-		{func(s *Sound) { s.Raw = "click~db16.wav"; s.Name = "ui/cli.wav" }, "", `name-length note ui/cli.wav: in the index it is "click~db16.wav", and 1 of 3 entries are known by such an alias to programs that do not read the manifest`},
+		{func(s *Sound) { s.Raw = "x~1.wav"; s.Name = "a long name.wav" }, "", `name-length note a long name.wav: in the index it is "x~1.wav", an alias; 1 of 3 entries have one, for programs that do not read the manifest`},
+		{func(s *Sound) { s.Raw = "click~db16.wav"; s.Name = "ui/cli.wav" }, "", `name-length note ui/cli.wav: in the index it is "click~db16.wav", an alias; 1 of 3 entries have one, for programs that do not read the manifest`},
 		{func(s *Sound) { s.Raw = strings.Repeat("n", 19); s.Name = s.Raw }, "", "name-length note nnnnnnnnnnnnnnnnnnn: its name has 19 bytes of at most 19"},
 		{func(s *Sound) { s.Raw = strings.Repeat("n", 17); s.Name = s.Raw }, `"name-length": {"limit": 3, "level": "error"}`, "name-length error nnnnnnnnnnnnnnnnn: its name has 17 bytes of at most 19"},
 		{func(s *Sound) { s.Raw, s.Longest = strings.Repeat("n", 30), 0 }, "", ""},
@@ -111,7 +111,8 @@ func TestFormats(t *testing.T) {
 
 func TestBadConfigs(t *testing.T) {
 	for i, c := range []struct{ text, want string }{
-		{``, "EOF"},
+		{``, "nothing in it"},
+		{`{"rules": {`, "in the middle"},
 		{`{"rules": {"loudnes": "off"}}`, `no rule "loudnes"`},
 		{`{"rules": {"loudness": "of"}}`, "off, note, warning or error"},
 		{`{"rules": {"loudness": "as-found"}}`, "off, note, warning or error"},

@@ -9,6 +9,7 @@ package lint
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -129,7 +130,12 @@ func ReadConfig(r io.Reader) (*Config, error) {
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&file); err != nil {
+	switch err := dec.Decode(&file); {
+	case err == io.EOF:
+		return nil, errors.New(`there is nothing in it; it wants {"rules": {}} at the least`)
+	case err == io.ErrUnexpectedEOF:
+		return nil, errors.New("it ends in the middle")
+	case err != nil:
 		return nil, err
 	}
 	if _, err := dec.Token(); err != io.EOF {

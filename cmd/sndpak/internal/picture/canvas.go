@@ -9,12 +9,14 @@ import (
 	"image/draw"
 	"image/png"
 	"io"
+	"sort"
 	"strings"
 	"sync"
 
 	"golang.org/x/image/font"
 	"golang.org/x/image/font/gofont/goregular"
 	"golang.org/x/image/font/opentype"
+	"golang.org/x/image/font/sfnt"
 	"golang.org/x/image/math/fixed"
 	"golang.org/x/image/vector"
 )
@@ -33,26 +35,71 @@ type canvas interface {
 
 const fontSize = 12
 
-// face is the one font of pictures. The Go fonts have Latin, Greek and Cyrillic.
-var face = sync.OnceValue(func() font.Face {
+// typeface is the one font of pictures. The Go fonts have Latin, Greek and Cyrillic.
+var typeface = sync.OnceValue(func() *letters {
 	parsed, err := opentype.Parse(goregular.TTF)
 	if err == nil {
 		var f font.Face
 		if f, err = opentype.NewFace(parsed, &opentype.FaceOptions{Size: fontSize, DPI: 72, Hinting: font.HintingFull}); err == nil {
-			return f
+			return &letters{font: parsed, face: f}
 		}
 	}
 	panic("picture: the built-in font does not parse: " + err.Error())
 })
 
-// faceLock guards the face, which keeps a glyph between calls.
-var faceLock sync.Mutex
+// letters are a font as it is drawn.
+type letters struct {
+	mu   sync.Mutex // guards the rest: they keep a glyph between calls
+	font *opentype.Font
+	face font.Face
+	buf  sfnt.Buffer
+}
+
+// legible is s as it is drawn: characters that the font lacks, which would be boxes that all look the same,
+// are told by their numbers, such as \u65e5. mu is held.
+func (l *letters) legible(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if i, err := l.font.GlyphIndex(&l.buf, r); err == nil && i != 0 {
+			b.WriteRune(r)
+		} else if r > 0xffff {
+			fmt.Fprintf(&b, "\\U%08x", r)
+		} else {
+			fmt.Fprintf(&b, "\\u%04x", r)
+		}
+	}
+	return b.String()
+}
 
 // textWidth is the width of s in pixels.
 func textWidth(s string) float64 {
-	faceLock.Lock()
-	defer faceLock.Unlock()
-	return float64(font.MeasureString(face(), s)) / 64
+	l := typeface()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return float64(font.MeasureString(l.face, l.legible(s))) / 64
+}
+
+// lacks reports whether the font does not have all of s.
+func lacks(s string) bool {
+	l := typeface()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.legible(s) != s
+}
+
+// shortenName cuts a name in its middle, so that it is at most width wide: sounds are told apart by the
+// ends of their names as often as by the beginnings.
+func shortenName(s string, width float64) string {
+	runes := []rune(s)
+	if textWidth(s) <= width || len(runes) < 2 {
+		return shorten(s, width)
+	}
+	cut := func(n int) string { // to n runes, most of them at the end
+		end := (2*n + 2) / 3
+		return string(runes[:n-end]) + "…" + string(runes[len(runes)-end:])
+	}
+	n := sort.Search(len(runes), func(n int) bool { return textWidth(cut(n)) > width })
+	return cut(max(n-1, 0))
 }
 
 // shorten cuts s so that it is at most width wide.
@@ -139,10 +186,11 @@ func (r *raster) line(points []point, width float64, c color.NRGBA) {
 
 func (r *raster) text(x, y, align float64, s string, c color.NRGBA) {
 	x -= align * textWidth(s)
-	faceLock.Lock()
-	defer faceLock.Unlock()
-	d := font.Drawer{Dst: r.img, Src: image.NewUniform(c), Face: face(), Dot: fixed.P(int(x+0.5), int(y+0.5))}
-	d.DrawString(s)
+	l := typeface()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d := font.Drawer{Dst: r.img, Src: image.NewUniform(c), Face: l.face, Dot: fixed.P(int(x+0.5), int(y+0.5))}
+	d.DrawString(l.legible(s))
 }
 
 func (r *raster) image(x, y int, m image.Image) {
@@ -195,8 +243,8 @@ func (v *vectors) line(points []point, width float64, c color.NRGBA) {
 
 func (v *vectors) text(x, y, align float64, s string, c color.NRGBA) {
 	anchor := [...]string{"start", "middle", "end"}[int(2*align)]
-	fit := "" // the reader may have another font
-	if w := textWidth(s); w > 0 {
+	fit := "" // the reader may have another font, with more in it
+	if w := textWidth(s); w > 0 && !lacks(s) {
 		fit = fmt.Sprintf(` textLength="%s" lengthAdjust="spacingAndGlyphs"`, short(w))
 	}
 	fmt.Fprintf(&v.b, `<text x="%s" y="%s" text-anchor="%s" fill="%s"%s>%s</text>`+"\n", short(x), short(y), anchor, fillOf(c), fit, escape(s))

@@ -185,7 +185,7 @@ func (d *Sound) title(c canvas, y Style, p palette) {
 	right := float64(y.Width - marginRight)
 	c.text(right, 22, 1, facts, p.dim)
 	room := right - marginLeft - textWidth(facts) - 20
-	name := shorten(d.Title, room)
+	name := shortenName(d.Title, room)
 	c.text(marginLeft, 22, 0, name, p.text)
 	if room -= textWidth(name) + 14; room > 60 {
 		c.text(marginLeft+textWidth(name)+14, 22, 0, shorten(d.Detail, room), p.dim)

@@ -182,6 +182,40 @@ func TestSVG(t *testing.T) {
 	}
 }
 
+// Names are cut in the middle, as long as there is any room, and what the font lacks is told by its number.
+func TestNames(t *testing.T) {
+	const name = "characters/dragon/footsteps/stone_heavy_017.wav"
+	for width := 0.0; width < 400; width += 3 {
+		got := shortenName(name, width)
+		if w := textWidth(got); w > width && got != "…" {
+			t.Errorf("%g: %q is %g wide", width, got, w)
+		}
+		head, end, cut := strings.Cut(got, "…")
+		if cut != (got != name) || !strings.HasPrefix(name, head) || !strings.HasSuffix(name, end) {
+			t.Errorf("%g: %q", width, got)
+		}
+		if width > 120 && !strings.HasSuffix(got, "_017.wav") {
+			t.Errorf("%g: %q has lost its number", width, got)
+		}
+	}
+	for _, c := range []struct{ name, want string }{
+		{"Ärger.wav", "Ärger.wav"}, {"звук.ogg", "звук.ogg"}, {"日本.wav", `\u65e5\u672c.wav`}, {"a\U0001f3b5", `a\U0001f3b5`}, {"", ""},
+	} {
+		l := typeface()
+		if got := l.legible(c.name); got != c.want {
+			t.Errorf("%q is drawn as %q, want %q", c.name, got, c.want)
+		}
+	}
+	if got := shortenName("日本語の長い名前のとても長い音.wav", 150); textWidth(got) > 150 || !strings.HasSuffix(got, ".wav") {
+		t.Errorf("%q, %g wide", got, textWidth(got))
+	}
+	v := &vectors{}
+	v.text(0, 0, 0, "日本.wav", paletteOf(false).text)
+	if s := v.b.String(); !strings.Contains(s, ">日本.wav<") || strings.Contains(s, "textLength") {
+		t.Errorf("in SVG, which other fonts show, it is %s", s)
+	}
+}
+
 func TestSheetSVG(t *testing.T) {
 	s, list := sheet(t)
 	var b strings.Builder

@@ -89,7 +89,7 @@ func (d *Sound) drawCell(b panel) {
 	if d.peaks == nil {
 		length = ""
 	}
-	b.text(b.x, b.y+14, 0, shorten(d.Title, b.w-textWidth(length)-10), b.pal.text)
+	b.text(b.x, b.y+14, 0, shortenName(d.Title, b.w-textWidth(length)-10), b.pal.text)
 	b.text(b.x+b.w, b.y+14, 1, length, b.pal.dim)
 	b.y, b.h = b.y+cellText, b.h-cellText
 	if d.peaks == nil {

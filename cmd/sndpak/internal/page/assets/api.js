@@ -51,6 +51,10 @@ export function bytes(n) {
   return `${(n / (1 << 20)).toFixed(1)} MiB`;
 }
 
+export function count(n, one, more = `${one}s`) {
+  return `${n} ${n === 1 ? one : more}`;
+}
+
 export function el(name, cls, text) {
   const e = document.createElement(name);
   if (cls) e.className = cls;

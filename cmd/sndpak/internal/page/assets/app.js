@@ -1,5 +1,5 @@
 // The page: the list, the chosen sound, and what holds the rest together.
-import { bytes, clock, el, get, login, playable, post, soundURL } from './api.js';
+import { bytes, clock, count, el, get, login, playable, post, soundURL } from './api.js';
 import * as keys from './keys.js';
 import * as live from './live.js';
 import { keepFocus, speak } from './speak.js';
@@ -44,7 +44,7 @@ async function load() {
   document.title = `${name} – sndpak`;
   $('pack').textContent = name;
   const seconds = pack.entries.reduce((sum, e) => sum + (e.frames ? e.frames / e.rate : 0), 0);
-  $('about').textContent = `${pack.entries.length} entries, ${bytes(pack.size)}, ${clock(seconds)} of sound, ${pack.layout} layout`;
+  $('about').textContent = `${count(pack.entries.length, 'entry', 'entries')}, ${bytes(pack.size)}, ${clock(seconds)} of sound, ${pack.layout} layout`;
   search();
   if (!was) return;
   say('The pack has changed.');
@@ -66,7 +66,7 @@ function search() {
 // searched is search as somebody types, told once no more is typed.
 function searched() {
   search();
-  speak(shown.length === 0 ? 'No sound found' : `${shown.length} of ${pack.entries.length} sounds`, 500);
+  speak(shown.length === 0 ? 'No sound found' : `${shown.length} of ${count(pack.entries.length, 'sound')}`, 500);
 }
 
 function row(e, i) {

@@ -1,5 +1,5 @@
 // What plays on the server, and what lint finds.
-import { clock, el, get, post } from './api.js';
+import { clock, count, el, get, post } from './api.js';
 import { keepFocus, speak } from './speak.js';
 
 const $ = (id) => document.getElementById(id);
@@ -66,7 +66,7 @@ export const lint = (choose, failed) => keepFocus(async () => {
   try {
     const r = await get('/api/lint');
     const loud = r.loudness === null ? '' : `, median loudness ${r.loudness.toFixed(1)} LUFS`;
-    $('lint-sum').textContent = `${r.errors} errors, ${r.warnings} warnings, ${r.notes} notes${loud}`;
+    $('lint-sum').textContent = `${count(r.errors, 'error')}, ${count(r.warnings, 'warning')}, ${count(r.notes, 'note')}${loud}`;
     $('findings').replaceChildren(...r.findings.map((f) => {
       const item = el('li');
       item.append(el('span', `level ${f.level}`, f.level));
