@@ -41,7 +41,8 @@ func TestMeterLoudness(t *testing.T) {
 		dB      float64
 		seconds float64
 	}
-	for _, rate := range []int{48000, 44100, 96000, 16000} {
+	rates := []int{16000, 48000, 44100, 96000}
+	for _, rate := range rates[:fewer(len(rates))] {
 		for i, c := range []struct {
 			parts []part
 			want  float64

@@ -568,7 +568,7 @@ func (s *script) steer(at int64) {
 
 func TestModel(t *testing.T) {
 	for _, rate := range []int{1, 1000, 8000, 44100} {
-		for range 8 {
+		for range fewer(8) {
 			seed := rand.Uint64()
 			if !againstModel(t, rate, seed) {
 				t.Fatalf("rate %d, seed %d", rate, seed)
