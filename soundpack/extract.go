@@ -200,7 +200,7 @@ func (x *extraction) ration() {
 // shares are the entries by their bytes, those first that take the least.
 func (x *extraction) shares() (all []share) {
 	order := slices.Clone(x.entries)
-	at := func(i int32) (off, size int64) { e := x.p.Entry(int(i)); return e.Offset, x.p.plainSize(e) }
+	at := func(i int32) (off, size int64) { e := x.p.Entry(int(i)); return e.Offset, x.p.Size(e) }
 	slices.SortFunc(order, func(i, j int32) int {
 		a, n := at(i)
 		b, m := at(j)

@@ -133,5 +133,5 @@ func (i *fileInfo) String() string             { return fs.FormatFileInfo(i) }
 
 // info describes an entry; its Sys is the Entry.
 func (p *Pack) info(e Entry) *fileInfo {
-	return &fileInfo{name: path.Base(e.Name), size: p.plainSize(e), mode: 0o444, time: p.modTime, sys: e}
+	return &fileInfo{name: path.Base(e.Name), size: p.Size(e), mode: 0o444, time: p.modTime, sys: e}
 }

@@ -154,7 +154,11 @@ func (p *Pack) tree() *tree {
 			if p.index.find(r.raw) != i {
 				continue // shares its name with an earlier one
 			}
-			if dir := p.folderOf(t, path.Dir(p.Entry(i).Name)); dir != nil {
+			name := p.Entry(i).Name
+			if strings.Count(name, "/") >= maxDepth {
+				continue // tens of thousands of folders, of one name: it can be opened, and not extracted either
+			}
+			if dir := p.folderOf(t, path.Dir(name)); dir != nil {
 				dir.files = append(dir.files, int32(i))
 			}
 		}
@@ -164,7 +168,7 @@ func (p *Pack) tree() *tree {
 }
 
 // folderOf finds or makes the folder of that path and those above it; nil if an entry has the name of
-// one. A name has at most 32 elements, so the recursion is shallow.
+// one. No name that comes here has more than 32 elements, so the recursion is shallow.
 func (p *Pack) folderOf(t *tree, dir string) *folder {
 	key := p.traits.fold(dir)
 	if f, ok := t.folders[key]; ok {

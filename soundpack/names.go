@@ -44,16 +44,14 @@ func show(raw string) string {
 	return raw
 }
 
+// showOdd takes time in proportion to the name's length, which in the cfg layout may be 65,535 bytes.
 func showOdd(raw string) string {
-	var b strings.Builder
+	b := make([]byte, 0, len(raw)+16)
 	valid := utf8.ValidString(raw)
 	elem := 0 // where in b the last element begins
 	closeElem := func() {
-		switch e := b.String()[elem:]; e {
-		case ".", "..":
-			s := b.String()[:elem]
-			b.Reset()
-			b.WriteString(s + strings.ReplaceAll(e, ".", "%2E"))
+		if e := b[elem:]; len(e) > 0 && len(e) <= 2 && e[0] == '.' && e[len(e)-1] == '.' {
+			b = append(b[:elem], "%2E%2E"[:3*len(e)]...)
 		}
 	}
 	for i := 0; i < len(raw); {
@@ -62,21 +60,21 @@ func showOdd(raw string) string {
 			r, n = utf8.DecodeRuneInString(raw[i:])
 		}
 		switch {
-		case r == '/' && b.Len() > elem && i+1 < len(raw):
+		case r == '/' && len(b) > elem && i+1 < len(raw):
 			closeElem()
-			b.WriteByte('/')
-			elem = b.Len()
+			b = append(b, '/')
+			elem = len(b)
 		case !valid && r >= utf8.RuneSelf, r == '/', r == '\\', !unicode.IsPrint(r), r == '%' && isEscape(raw[i:]):
 			for _, c := range []byte(raw[i : i+n]) {
-				b.Write([]byte{'%', hexDigits[c>>4], hexDigits[c&15]})
+				b = append(b, '%', hexDigits[c>>4], hexDigits[c&15])
 			}
 		default:
-			b.WriteString(raw[i : i+n])
+			b = append(b, raw[i:i+n]...)
 		}
 		i += n
 	}
 	closeElem()
-	return b.String()
+	return string(b)
 }
 
 func isEscape(s string) bool {
@@ -197,6 +195,9 @@ func device(name string) bool {
 func unsafe(raw string) string {
 	if raw == "" {
 		return "the name is empty"
+	}
+	if n := strings.Count(raw, "/") + strings.Count(raw, `\\`) + 1; n > maxDepth {
+		return fmt.Sprintf("the name has %d elements, and %d is the most", n, maxDepth)
 	}
 	if len(raw) >= 2 && raw[1] == ':' && 'a' <= raw[0]|0x20 && raw[0]|0x20 <= 'z' {
 		return "the name begins with a drive"

@@ -137,7 +137,7 @@ func packSources(p *Pack, notice func(path, text string)) []Source {
 			continue
 		}
 		all = append(all, Source{
-			Name: e.path(), Path: p.path + ": " + e.Name, Size: p.plainSize(e), Open: func() (io.ReadCloser, error) { return p.OpenEntry(e) },
+			Name: e.path(), Path: p.path + ": " + e.Name, Size: p.Size(e), Open: func() (io.ReadCloser, error) { return p.OpenEntry(e) },
 			from: p, at: e.Index,
 		})
 	}

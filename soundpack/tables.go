@@ -30,8 +30,9 @@ func (p *Pack) table(i int) int64 {
 	return p.manifest().note(i).table
 }
 
-// plainSize is the length of an entry as it is read.
-func (p *Pack) plainSize(e Entry) int64 {
+// Size is the length of an entry of this pack as it is read. It is e.Size, but for a JSON table, which is read
+// as the JSON that it was made of and has to be made into that to be opened: up to 64 MiB.
+func (p *Pack) Size(e Entry) int64 {
 	if n := p.table(e.Index); n > 0 {
 		return n
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // VerifyOptions say how to verify. The zero value, or a nil pointer, is right for most.
@@ -82,6 +83,7 @@ func (p *Pack) Verify(ctx context.Context, opt *VerifyOptions) (*Report, error) 
 	v.Report = &Report{Pack: p.path, Layout: p.Layout(), Entries: p.Len(), DataSize: p.DataSize(), Findings: []Finding{}}
 	v.pack()
 	m := v.p.manifest()
+	v.plain.Store(min(max(maxCopies*v.DataSize, leastBytes), mostBytes)) // what Extract would write
 	s := v.rangesOf(m)
 	v.expect(s)
 	err := v.sum(s)
@@ -101,8 +103,9 @@ type verifier struct {
 	p      *Pack
 	ctx    context.Context
 	kinds  map[kind]int
-	looked [][]Finding // of the batch
-	beyond bool        // an entry reaches past the data
+	looked [][]Finding  // of the batch
+	plain  atomic.Int64 // bytes that may still be made of JSON tables
+	beyond bool         // an entry reaches past the data
 
 	progressMu  sync.Mutex // guards done, and calls of Progress
 	done, total int64
@@ -292,6 +295,10 @@ func (v *verifier) look(from, to int) error {
 			return
 		}
 		e := v.p.Entry(from + i)
+		if n := v.p.table(e.Index); n > 0 && v.plain.Add(-n) < 0 {
+			v.looked[i] = []Finding{{Severity: slog.LevelError, Kind: "bounds", Text: "not looked into: with it more than 64 times the data would be"}}
+			return
+		}
 		f, err := v.p.openPinned(e)
 		if err != nil {
 			return // body says why

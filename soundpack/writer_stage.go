@@ -76,9 +76,13 @@ func (s *staging) put(it item) {
 	s.len++
 }
 
-// parents are the folders that a name lies in, folded, the innermost first.
+// parents are the folders that a name lies in, folded, the innermost first. A name of more elements than any
+// file has lies in none: it could have tens of thousands.
 func (s *staging) parents(name string) iter.Seq[string] {
 	return func(yield func(string) bool) {
+		if strings.Count(name, "/") >= maxDepth {
+			return
+		}
 		name := s.traits.fold(name)
 		for i := strings.LastIndexByte(name, '/'); i > 0 && yield(name[:i]); i = strings.LastIndexByte(name[:i], '/') {
 		}

@@ -280,8 +280,19 @@ func (c *conversion) writePack(layout string, sources []soundpack.Source) error 
 	return durable(c.cmd, err)
 }
 
+// What a path below a folder may be: PATH_MAX of Linux without its NUL, and more folders than anybody has. In
+// an archive, names may have 65,535 bytes and half as many folders.
+const (
+	longestPath = 4095
+	deepestPath = 255
+)
+
 // fits tells whether a name can be a file's below a folder, and tells if not.
 func (c *conversion) fits(s soundpack.Source) bool {
+	if len(s.Name) > longestPath || strings.Count(s.Name, "/") > deepestPath {
+		c.notice(s.Path[:min(len(s.Path), longestPath)], fmt.Sprintf("left out: a path of %d bytes in %d folders, and %d and %d are the most", len(s.Name), strings.Count(s.Name, "/"), longestPath, deepestPath))
+		return false
+	}
 	if fs.ValidPath(s.Name) && filepath.IsLocal(filepath.FromSlash(s.Name)) && !strings.ContainsAny(s.Name, "\x00\\") {
 		return true
 	}
@@ -387,6 +398,7 @@ func (c *conversion) writeFolder(sources []soundpack.Source) error {
 	}
 	defer root.Close()
 	dirs, taken := map[string]bool{}, map[string]bool{}
+	sources = slices.DeleteFunc(slices.Clone(sources), func(s soundpack.Source) bool { return !c.fits(s) })
 	for _, s := range sources {
 		for dir := path.Dir(s.Name); dir != "." && dir != "/" && !dirs[dir]; dir = path.Dir(dir) {
 			dirs[dir] = true
@@ -395,8 +407,6 @@ func (c *conversion) writeFolder(sources []soundpack.Source) error {
 	var errs []error
 	for _, s := range sources {
 		switch {
-		case !c.fits(s):
-			continue
 		case dirs[s.Name]:
 			c.notice(s.Path, "left out: a folder has its name")
 			continue

@@ -210,7 +210,9 @@ func (f *facts) entry(p *soundpack.Pack, e soundpack.Entry) {
 	for _, other := range p.Shared(e) {
 		shared = append(shared, other.Name)
 	}
-	if len(shared) > 0 {
+	if n := len(shared); n > mostTold {
+		f.add("shared", shared, "its bytes with %s and %d more", strings.Join(shared[:mostTold], ", "), n-mostTold)
+	} else if n > 0 {
 		f.add("shared", shared, "its bytes with %s", strings.Join(shared, ", "))
 	}
 }

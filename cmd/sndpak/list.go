@@ -186,6 +186,10 @@ func look(p *soundpack.Pack, e soundpack.Entry) listed {
 		}
 		return l
 	}
+	if p.Size(e) != e.Size {
+		l.Error = "JSON" // a small table that many entries share can be read as very much of it
+		return l
+	}
 	r, err := p.Section(e)
 	if err != nil {
 		l.Error = err.Error()

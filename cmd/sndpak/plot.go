@@ -280,6 +280,9 @@ func thumbnails(ctx context.Context, src *sounds, names []string, p *progress) (
 
 // thumbnail measures one sound of a sheet, nil where there is none.
 func thumbnail(ctx context.Context, src *sounds, name string) *picture.Sound {
+	if p, e, ok := src.lookup(name); ok && p.Size(e) != e.Size {
+		return nil // JSON
+	}
 	d, err := measure(ctx, src, name, []picture.Kind{picture.Waveform}, picture.Style{}, nil)
 	if err == nil {
 		return d

@@ -92,3 +92,39 @@ func TestToldWorst(t *testing.T) {
 		t.Errorf("status %d, %s", status, errs)
 	}
 }
+
+// TestDeepNames has paths in an archive that no file can have: they are left out before a folder is made.
+func TestDeepNames(t *testing.T) {
+	dir := t.TempDir()
+	archive := filepath.Join(dir, "deep.zip")
+	makeZip(t, archive, member{strings.Repeat("a/", 30000) + "b", "x", nil}, member{strings.Repeat("a/", 300) + "b", "x", nil}, member{"a/b", "x", nil})
+	for _, to := range []string{"out", "out.zip", "out.data"} {
+		status, _, errs := sndpak(t, "convert", archive, filepath.Join(dir, to))
+		if status != statusFailed || !strings.Contains(errs, "written without 2 of 3 files") {
+			t.Errorf("%s: status %d, %.500s", to, status, errs)
+		}
+	}
+}
+
+// An entry that shares its bytes with very many others is told so in one short line.
+func TestSharedBriefly(t *testing.T) {
+	var names []string
+	for i := range 50 {
+		names = append(names, fmt.Sprintf("%02d.bin", i))
+	}
+	dir := t.TempDir()
+	for _, name := range names {
+		writeTo(t, filepath.Join(dir, name), []byte("the same"))
+	}
+	pack := filepath.Join(t.TempDir(), "p.data")
+	if status, _, errs := sndpak(t, "create", pack, dir); status != 0 {
+		t.Fatal(errs)
+	}
+	_, out, _ := sndpak(t, "info", pack, "00.bin")
+	if !strings.Contains(out, "its bytes with 01.bin, 02.bin") || !strings.Contains(out, "10.bin and 39 more\n") {
+		t.Errorf("info: %s", out)
+	}
+	if _, out, _ = sndpak(t, "info", pack, "00.bin", "--json"); strings.Count(out, ".bin") < 50 {
+		t.Errorf("info --json: %s", out)
+	}
+}

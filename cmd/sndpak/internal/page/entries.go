@@ -73,6 +73,10 @@ func look(p *shelf, e soundpack.Entry) listed {
 		}
 		return l
 	}
+	if p.Size(e) != e.Size {
+		l.Error = "JSON" // a table, which has to be made into it to be opened
+		return l
+	}
 	s, close, err := open(p, e)
 	if err != nil {
 		l.Error = err.Error()
