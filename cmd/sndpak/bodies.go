@@ -43,6 +43,14 @@ func newBodies(p *soundpack.Pack) *bodies {
 	return b
 }
 
+// isShared tells whether several entries have just these bytes.
+func (b *bodies) isShared(s span) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, ok := b.shared[s]
+	return ok
+}
+
 // check looks into an entry, or remembers what was found in its bytes. What it says may depend on the
 // name's extension and on no more of the name.
 func (b *bodies) check(f *soundpack.File, look func(f *soundpack.File) []soundpack.Finding) []soundpack.Finding {

@@ -193,7 +193,7 @@ func (s *sounds) details(name string) (d console.Details) {
 	}
 	d.Size = e.Size
 	f, ok := p.Facts(e)
-	if !ok || f.Format == "" || f.Frames <= 0 || f.Rate <= 0 {
+	if !ok || !credible(f, e) {
 		return d
 	}
 	d.What = describe(f.Format, f.Encoding, f.Rate, f.Channels)

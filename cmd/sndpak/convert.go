@@ -240,14 +240,19 @@ func (c *conversion) tellLost(sources []soundpack.Source, kind string) {
 	}
 }
 
+// cutName is the beginning of a name that may be of any length.
+func cutName(name string) string {
+	if len(name) > 40 {
+		name = strings.ToValidUTF8(name[:40], "") + "…"
+	}
+	return name
+}
+
 // firstOf are the first of some names, none of them long.
 func firstOf(names []string, n int) string {
 	var all []string
 	for _, name := range names[:min(n, len(names))] {
-		if len(name) > 40 {
-			name = strings.ToValidUTF8(name[:40], "") + "…"
-		}
-		all = append(all, strconv.Quote(name))
+		all = append(all, strconv.Quote(cutName(name)))
 	}
 	if len(names) > n {
 		all = append(all, "…")

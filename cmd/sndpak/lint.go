@@ -179,7 +179,7 @@ func (m *measurer) measure(f *soundpack.File) []soundpack.Finding {
 		defer m.mu.Unlock()
 		m.known[span{e.Offset, e.Size}] = x
 		return found
-	})(f)
+	}, nil)(f)
 }
 
 // sampleSum is a checksum of a sound's samples, whatever they were coded in.

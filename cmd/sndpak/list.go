@@ -179,7 +179,7 @@ func lookAt(ctx context.Context, p *soundpack.Pack, from, to int) []listed {
 // look notes what the pack knows of an entry as a sound, or opens it and notes what it finds.
 func look(p *soundpack.Pack, e soundpack.Entry) listed {
 	l := listed{Name: e.Name, Key: e.Key(), Offset: e.Offset, Size: e.Size}
-	if f, ok := p.Facts(e); ok && f.Format != "" && f.Frames > 0 && f.Rate > 0 && f.Rate < 1<<20 && f.Channels > 0 && f.Channels <= 8 {
+	if f, ok := p.Facts(e); ok && credible(f, e) {
 		l.tell(f.Format, f.Encoding, f.Frames, f.Rate, f.Channels)
 		if f.Loop[1] > 0 {
 			l.Loop = &f.Loop

@@ -107,7 +107,7 @@ func (s *session) begin(name string) (*player.Voice, error) {
 	if err != nil {
 		return nil, err
 	}
-	if start, end, ok := s.src.keptLoop(name); ok && o.Loop != nil {
+	if start, end, ok := s.src.keptLoop(name); ok && o.Loop != nil && end <= sound.Frames() {
 		o.Loop.Start, o.Loop.End = start, end
 	}
 	o.OnEnd = s.ended

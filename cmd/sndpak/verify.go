@@ -49,9 +49,13 @@ The exit status is 3 where something is damaged; warnings alone leave it 0.`,
 				most = 0
 			}
 			progress := newProgress(cmd, "verifying")
-			check, once := checkSound(cmd.Context(), look), newBodies(p)
+			once := newBodies(p)
+			truths := &truths{p: p, bodies: once, of: map[span]truth{}}
+			check := checkSound(cmd.Context(), look, truths.heard)
 			report, err := p.Verify(cmd.Context(), &soundpack.VerifyOptions{
-				Check:    func(f *soundpack.File) []soundpack.Finding { return once.check(f, check) },
+				Check: func(f *soundpack.File) []soundpack.Finding {
+					return slices.Concat(once.check(f, check), truths.compare(f.Entry()))
+				},
 				Progress: progress.update, MaxFindings: most,
 			})
 			progress.done()
@@ -117,8 +121,9 @@ func promised(name string) []string {
 // lookInto decodes a sound and tells what it found.
 type lookInto func(ctx context.Context, s *decode.Stream) []soundpack.Finding
 
-// checkSound looks whether an entry is the sound that its name promises, and deep, if not nil, into it.
-func checkSound(ctx context.Context, deep lookInto) func(f *soundpack.File) []soundpack.Finding {
+// checkSound looks whether an entry is the sound that its name promises, and deep, if not nil, into it. heard, if
+// not nil, is shown it first.
+func checkSound(ctx context.Context, deep lookInto, heard func(e soundpack.Entry, s *decode.Stream)) func(f *soundpack.File) []soundpack.Finding {
 	return func(f *soundpack.File) []soundpack.Finding {
 		info, err := f.Stat()
 		if err != nil {
@@ -134,6 +139,9 @@ func checkSound(ctx context.Context, deep lookInto) func(f *soundpack.File) []so
 		var found []soundpack.Finding
 		warnf := func(format string, a ...any) {
 			found = append(found, soundpack.Finding{Severity: slog.LevelWarn, Kind: "sound", Text: fmt.Sprintf(format, a...)})
+		}
+		if heard != nil {
+			heard(f.Entry(), s)
 		}
 		in := s.Info()
 		if promised != nil && !slices.Contains(promised, in.Format) {

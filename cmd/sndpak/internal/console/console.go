@@ -42,7 +42,7 @@ func (k KeptLoop) of(name string, s *player.Sound) *player.Loop {
 	if k == nil {
 		return l
 	}
-	if start, end, ok := k(name); ok {
+	if start, end, ok := k(name); ok && end <= s.Frames() { // else it is of another sound
 		l.Start, l.End = start, end
 	}
 	return l

@@ -66,7 +66,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 // look is what the manifest knows of an entry, or else what opening it tells.
 func look(p *shelf, e soundpack.Entry) listed {
 	l := listed{Index: e.Index, Name: strings.ToValidUTF8(e.Name, "\ufffd"), Size: e.Size}
-	if f, ok := p.Facts(e); ok && f.Format != "" && f.Frames > 0 && f.Rate > 0 && f.Channels > 0 && f.Channels <= 8 {
+	if f, ok := p.Facts(e); ok && f.Format != "" && f.Frames > 0 && f.Frames/8192 <= e.Size && f.Rate > 0 && f.Channels > 0 && f.Channels <= 8 {
 		l.Format, l.Encoding, l.Rate, l.Channels, l.Frames = f.Format, f.Encoding, f.Rate, f.Channels, f.Frames
 		if f.Loop[1] > f.Loop[0] {
 			l.Loop = &f.Loop
