@@ -14,7 +14,7 @@ import (
 // archives may have millions of bad ones.
 const (
 	mostTold  = 10  // warnings, errors, and files that are there already
-	mostFound = 20  // findings of verify, which are its purpose
+	mostFound = 30  // findings of verify, which are its purpose
 	mostRules = 100 // findings of lint, of which people go through the list
 )
 

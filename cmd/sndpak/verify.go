@@ -27,7 +27,7 @@ func newVerify() *cobra.Command {
 sound that its name says. --deep also decodes every entry to its end; sound that is lost
 on the way is damage then, though it plays on.
 
-Of many findings of a kind the first 20 are told, or 100 with --json; all are counted.
+Of many findings of a kind the first 30 are told, or 100 with --json; all are counted.
 The exit status is 3 where something is damaged; warnings alone leave it 0.`,
 		Example: "  sndpak verify music.data\n  sndpak verify music.data --deep --json",
 		Args:    cobra.ExactArgs(1),
