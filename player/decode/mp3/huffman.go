@@ -228,11 +228,12 @@ func (d *huffman) escapedPairs(xr []float32, table *huffTable, gain float32) {
 	}
 }
 
-// quads reads quadruples from line on until the bits of the granule are used up. A quadruple that
-// needs more bits than there are is none. b is the band of the line before.
+// quads reads quadruples from line on until the bits of the granule are used up, or no quadruple has
+// room, behind which bits are stuffing. A quadruple that needs more bits than there are is none. b is
+// the band of the line before.
 func (d *huffman) quads(g *granule, l *layout, gains *[maxBands + 3]float32, line, b, end int, xr *[granuleSize]float32) int {
 	table := &quadTables[g.count1Table]
-	for line < granuleSize && d.pos < end {
+	for line <= granuleSize-4 && d.pos < end {
 		w := d.window64()
 		n := table[w>>(64-rootBits)]
 		size := int(n >> 8)
@@ -248,7 +249,7 @@ func (d *huffman) quads(g *granule, l *layout, gains *[maxBands + 3]float32, lin
 		if d.pos += size; d.pos > end {
 			break
 		}
-		for i := 0; i < 4 && line < granuleSize; i += 2 { // a band has an even number of lines
+		for i := 0; i < 4; i += 2 { // a band has an even number of lines
 			for line >= int(l.bands[b].end) {
 				b++
 			}

@@ -146,6 +146,32 @@ func readQuad(r *bitReader, table int, words map[byte]codeWord) byte {
 	panic("no code word")
 }
 
+// Bits behind the last quadruple that has room are stuffing: where the pairs end at an odd one, two
+// lines are left (11172-3, 2.4.1.7).
+func TestHuffmanStuffing(t *testing.T) {
+	for _, c := range []struct{ pairs, lines int }{{288, 576}, {287, 574}, {286, 576}, {285, 574}} {
+		var w bitWriter
+		for range 10 {
+			w.put(0, 8) // quadruples of four ones, as table B inverts them
+		}
+		g := oneRegion(0, c.pairs)
+		g.count1Table = 1
+		xr, lines := decodeBits(&w, g, w.n)
+		if lines != c.lines {
+			t.Errorf("%d pairs: %d lines, want %d", c.pairs, lines, c.lines)
+		}
+		for i, v := range xr {
+			want := float32(0)
+			if i >= 2*c.pairs && i < c.lines {
+				want = 1
+			}
+			if v != want {
+				t.Errorf("%d pairs: line %d is %g, want %g", c.pairs, i, v, want)
+			}
+		}
+	}
+}
+
 // A quadruple that needs more bits than the granule has is none (11172-3, 2.4.3.4).
 func TestHuffmanQuadOverrun(t *testing.T) {
 	var w bitWriter

@@ -87,6 +87,8 @@ type kind struct {
 	long      bool // no window switching
 	noMixed   bool
 	noReserve bool
+	ordered   bool // blocks follow one another as encoders let them: start, short ones, stop
+	mpg123    bool // without what libmpg123 takes for something else: see TestMadeStreamsAgainstMpg123
 }
 
 func (k kind) header() header {
@@ -131,6 +133,11 @@ type maker struct {
 	main      []byte // main data of all frames
 	slots     []slot // where it goes
 	slotBytes int
+
+	before [2]granule // of each channel
+
+	// Right channels of intensity stereo that have no bits; that leave long bands of mixed blocks to it.
+	empty, mixed int
 }
 
 // slot is a frame's own share of main data: so many bytes of out.
@@ -194,11 +201,15 @@ func (m *maker) sideAndMain(h header, begin, budget int) (side, data bitWriter) 
 	for gr := range h.granules() {
 		for ch := range channels {
 			g := &granules[gr][ch]
+			if m.ordered {
+				g.blockType, g.mixed = m.before[ch].blockType, m.before[ch].mixed
+			}
 			counts[gr][ch] = m.choose(h, g)
 			if first := &granules[gr][0]; ch == 1 && h.mode() == modeJoint && (g.blockType != first.blockType || g.mixed != first.mixed) {
 				*g, counts[gr][ch] = *first, counts[gr][0] // joint channels have the same blocks
 				g.part23Length, g.bigValues = 0, 0
 			}
+			m.before[ch] = *g
 			if gr == 1 && g.blockType != blockShort && granules[0][ch].blockType != blockShort {
 				scfsi[ch] = uint(m.rng.Intn(16))
 			}
@@ -228,7 +239,7 @@ func (m *maker) sideAndMain(h header, begin, budget int) (side, data bitWriter) 
 }
 
 // choose chooses everything about a granule but its values, and returns region0_count and
-// region1_count.
+// region1_count. Where blocks are ordered, the block in g is the one before.
 func (m *maker) choose(h header, g *granule) (counts [2]int) {
 	r := m.rng
 	g.globalGain = 120 + r.Intn(30)
@@ -242,15 +253,37 @@ func (m *maker) choose(h header, g *granule) (counts [2]int) {
 	for i := range g.tableSelect {
 		g.tableSelect[i] = []int{0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31}[r.Intn(30)]
 	}
-	if !m.long && r.Intn(2) == 0 {
+	mixed := !m.noMixed && (h.halvings() < 2 || m.ordered && h.rateIndex() < 8) && r.Intn(3) == 0
+	switch {
+	case m.ordered:
+		m.follow(g, mixed)
+	case !m.long && r.Intn(2) == 0:
 		g.blockType = 1 + r.Intn(3)
-		g.mixed = g.blockType == blockShort && !m.noMixed && h.halvings() < 2 && r.Intn(3) == 0
+		g.mixed = g.blockType == blockShort && mixed
+	}
+	if g.blockType != blockNormal {
 		g.subblockGain = [3]int{r.Intn(3), r.Intn(3), r.Intn(3)}
 		g.tableSelect[2] = 0
 	} else {
 		counts = [2]int{r.Intn(13), r.Intn(8)}
 	}
 	return counts
+}
+
+// follow replaces the block in g by one that may come next: the halves of two windows that overlap fit
+// each other. All windows from start to stop are mixed, or none of them is.
+func (m *maker) follow(g *granule, mixed bool) {
+	switch again := m.rng.Intn(2) == 0; {
+	case g.blockType == blockStart:
+		g.blockType = blockShort
+	case g.blockType == blockShort && !again:
+		g.blockType = blockStop
+	case g.blockType == blockShort:
+	case again:
+		g.blockType, g.mixed = blockNormal, false
+	default:
+		g.blockType, g.mixed = blockStart, mixed
+	}
 }
 
 func putGranule(w *bitWriter, h header, g *granule, counts [2]int) {
@@ -332,30 +365,22 @@ func regionBorders(h header, g *granule, counts [2]int) [3]int {
 // granule writes the scale factors and values of a granule in at most budget bits, and sets
 // bigValues.
 func (m *maker) granule(h header, g *granule, w *bitWriter, counts [2]int, budget, gr, ch int, scfsi uint) {
-	end := w.n + budget
-	lengths := factorLengths(h, g, gr, ch, scfsi)
-	need := 0
-	for _, n := range lengths {
-		need += n
-	}
-	if need > budget/2 {
-		g.scalefacCompress = 0
-		lengths = nil
-	}
-	for _, n := range lengths {
-		v := m.rng.Intn(1 << n)
-		if ch == 1 && h.intensity() {
-			v = min(v, 6)
-			if h.lsf() {
-				v = min(v, max(1<<n-2, 0)) // the highest position is illegal
-			}
+	begin, end := w.n, w.n+budget
+	intensity := h.intensity() && ch == 1
+	most := maxPairs - m.rng.Intn(2)
+	if intensity {
+		// The rest is the intensity part. No stream has the top band alone in it: the standard says
+		// nothing of its position then, and decoders do this and that.
+		most = m.rng.Intn(150)
+		if m.rng.Intn(8) == 0 {
+			most, g.scalefacCompress = 0, 0
 		}
-		w.put(uint32(v), n)
 	}
-	most := maxPairs
-	if h.intensity() && ch == 1 {
-		most = m.rng.Intn(80) // the rest is the intensity part
+	if intensity && m.ordered {
+		// Values of less than some 2^-25 count for zero in ffmpeg, which moves the intensity part.
+		g.globalGain, g.scalefacScale, g.subblockGain = max(g.globalGain, 140), false, [3]int{}
 	}
+	m.factors(h, g, w, budget/2, intensity, factorLengths(h, g, gr, ch, scfsi))
 	borders := regionBorders(h, g, counts)
 	region := 0
 	for g.bigValues < most && w.n+60 < end {
@@ -365,8 +390,50 @@ func (m *maker) granule(h header, g *granule, w *bitWriter, counts [2]int, budge
 		m.pair(w, g.tableSelect[region])
 		g.bigValues++
 	}
-	for line := 2 * g.bigValues; line+4 <= 2*most && w.n+12 < end && m.rng.Intn(40) != 0; line += 4 {
+	line := 2 * g.bigValues
+	for ; line+4 <= 2*most && w.n+12 < end && m.rng.Intn(40) != 0; line += 4 {
 		m.quad(w, g.count1Table)
+	}
+	for line > granuleSize-4 && w.n < end && m.rng.Intn(40) != 0 {
+		w.put(uint32(m.rng.Intn(2)), 1) // stuffing, where it cannot be taken for a quadruple
+	}
+	if m.mpg123 && intensity && w.n == begin {
+		g.count1Table = 0
+		w.put(1, 1) // four zeros
+	}
+	if intensity && w.n == begin {
+		m.empty++
+	}
+	if intensity && g.mixed && g.blockType == blockShort && line < mixedLines {
+		m.mixed++
+	}
+}
+
+// factors writes scale factors of the lengths given, if they take at most budget bits, or else none.
+func (m *maker) factors(h header, g *granule, w *bitWriter, budget int, intensity bool, lengths []int) {
+	need := 0
+	for _, n := range lengths {
+		need += n
+	}
+	if need > budget {
+		g.scalefacCompress = 0
+		return
+	}
+	for _, n := range lengths {
+		v := m.rng.Intn(1 << n)
+		switch {
+		case intensity && !h.lsf():
+			v = min(v, 7) // the illegal one, more often than others
+		case intensity:
+			v = min(v, max(1<<n-2, 0)) // the highest is illegal
+			if m.mpg123 && v == 7 {
+				v = 6
+			}
+			if m.ordered {
+				v = min(v, 15) // ffmpeg takes all above as illegal
+			}
+		}
+		w.put(uint32(v), n)
 	}
 }
 

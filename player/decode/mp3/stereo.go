@@ -89,7 +89,8 @@ func allZero(s []float32) bool {
 }
 
 // extendPositions gives the topmost band, for which no scale factor is sent, the position of the
-// band below, or the centre where that one is not in intensity stereo.
+// band below. Where that one is not in intensity stereo its scale factor is no position, and the
+// topmost band comes to the centre: the standard does not say, and no encoder leaves it alone there.
 func extendPositions(h header, l *layout, coded *[maxBands + 3]bool, positions *[maxBands + 3]uint8) {
 	windows := 3
 	if l.n == numLong {

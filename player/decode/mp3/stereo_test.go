@@ -45,26 +45,30 @@ func TestPlainStereoIsUntouched(t *testing.T) {
 }
 
 // Intensity stereo in MPEG-1: the ratio of left and right is tan(position * pi/12), their sum is what
-// the left channel holds.
+// the left channel holds. Where nothing is coded in the right channel this begins with the lowest band.
 func TestIntensityMPEG1(t *testing.T) {
 	rng := rand.New(rand.NewSource(2))
 	l := &layouts[0][layoutLong]
-	for _, h := range []header{0xfffb9054, 0xfffb9074} { // without and with MS
-		xr := [2][granuleSize]float32{randomLines(rng, granuleSize), randomLines(rng, 30)}
+	for _, c := range []struct {
+		h     header
+		right int // lines
+	}{{0xfffb9054, 30}, {0xfffb9074, 30}, {0xfffb9054, 0}, {0xfffb9074, 0}} { // without and with MS
+		h := c.h
+		xr := [2][granuleSize]float32{randomLines(rng, granuleSize), randomLines(rng, c.right)}
 		before := xr
 		var sf scaleFactors
 		for b := range l.n {
 			sf.position[b] = uint8(b % 7)
 		}
 		sf.position[12] = illegalPosition
-		lines := [2]int{granuleSize, 30}
+		lines := [2]int{granuleSize, c.right}
 		joint(h, &granule{}, l, &sf, &xr, &lines)
 		start := 0
 		for b := range l.n {
 			end := int(l.bands[b].end)
 			for i := start; i < end; i++ {
 				left, right := float64(before[0][i]), float64(before[1][i])
-				intensity := start >= 30 && b != 12
+				intensity := start >= c.right && b != 12
 				switch {
 				case intensity:
 					position := float64(b % 7)
