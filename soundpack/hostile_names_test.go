@@ -31,7 +31,7 @@ func cfgOf(names ...string) []byte {
 // Names of 65,535 bytes with tens of thousands of elements are shown, judged, refused and edited in time that
 // goes with their length: no folder is made of each element, and nothing is copied for each.
 func TestNamesOfManyElements(t *testing.T) {
-	const n = 50
+	const n = 12
 	var names []string
 	for i := range n {
 		names = append(names, fmt.Sprintf("%s%d", strings.Repeat("../", 21000), i), fmt.Sprintf("%d/%sb", i, strings.Repeat("a/", 31000)))
@@ -73,22 +73,39 @@ func TestNamesOfManyElements(t *testing.T) {
 // Many entries may share one small table that stands for very much: no more is made of them than could be
 // extracted, and the rest is told.
 func TestTablesOutOfProportion(t *testing.T) {
-	key := strings.Repeat("k", 64<<10)
-	var rows []string
-	for i := range 128 {
-		rows = append(rows, fmt.Sprintf(`{"%s":%d}`, key, i))
+	const n, rows = 9, 128
+	key := `"` + strings.Repeat("k", 64<<10) + `"`
+	var list, names, lines []string
+	plain := len("[]") + rows - 1
+	for i := range rows {
+		list = append(list, fmt.Sprintf(`{"0":%d}`, i))
+		plain += len(fmt.Sprintf(`{%s:%d}`, key, i))
 	}
-	text := []byte("[" + strings.Join(rows, ",") + "]")
-	var sources []Source
-	for i := range 9 {
-		sources = append(sources, source(fmt.Sprintf("%d.json", i), text))
+	body := fmt.Sprintf(`{"key":[%s],"list":[%s]}`, key, strings.Join(list, ","))
+	for i := range n {
+		names = append(names, fmt.Sprintf("%d.json", i))
+		lines = append(lines, fmt.Sprintf(`{"entry":"%d.json","back":%d,"size":%d,"json":"table","plain":%d}`, i, len(body), len(body), plain))
 	}
-	p := create(t, sources, &CreateOptions{Layout: "cfg", JSON: "table"})
-	if e := p.Entry(0); p.DataSize() > 100<<10 || p.Size(e) != int64(len(text)) || e.Size > 80<<10 {
-		t.Fatalf("%d bytes of data, an entry of %d read as %d", p.DataSize(), e.Size, p.Size(e))
+	own := fmt.Sprintf(`{"sndpak":1,"entries":[%s]}`, strings.Join(lines, ","))
+	head := cfgOf(append(names, manifestName)...)
+	head = head[:len(head)-n-1] // without bodies
+	for i := range n + 1 {
+		at := 2 + i*(cfgRecord+len("0.json")) + 2 + len("0.json")
+		off, size := len(head), len(body)
+		if i == n {
+			at, off, size = len(head)-8, len(head)+len(body), len(own)
+		}
+		binary.BigEndian.PutUint32(head[at:], uint32(off))
+		binary.BigEndian.PutUint32(head[at+4:], uint32(size))
+	}
+	path := filepath.Join(t.TempDir(), "cfg_0.bin")
+	write(t, path, append(append(head, body...), own...))
+	p := mustOpen(t, path)
+	if e := p.Entry(n - 1); p.Len() != n || p.Size(e) != int64(plain) || e.Size != int64(len(body)) || plain < 8<<20 {
+		t.Fatalf("%d entries, one of %d bytes read as %d; want %d, %d, %d", p.Len(), e.Size, p.Size(e), n, len(body), plain)
 	}
 	r, told := found(t, p, &VerifyOptions{Check: func(f *File) []Finding {
-		if f.Size() != int64(len(text)) {
+		if f.Size() != int64(plain) {
 			return []Finding{{Severity: slog.LevelError, Kind: "sound", Text: "another size"}}
 		}
 		return nil
