@@ -530,9 +530,24 @@ func (m *manifest) problems(entries bool) []problem {
 		tell(slog.LevelWarn, m.unfit.n, "%s: other bytes than it tells of: another program has changed the pack", &m.unfit)
 		tell(slog.LevelWarn, m.refused.n, "%s: a full name that cannot be used", &m.refused)
 	}
-	tell(slog.LevelWarn, m.absent, "it tells of %d entries that are not there: another program has changed the pack", m.absent)
-	tell(slog.LevelInfo, m.unknown, "%d entries that it does not tell of", m.unknown)
+	tell(slog.LevelWarn, m.absent, "it tells of %s that %s not there: another program has changed the pack", counted(m.absent), isOrAre(m.absent))
+	tell(slog.LevelInfo, m.unknown, "%s that it does not tell of", counted(m.unknown))
 	return all
+}
+
+// counted is so many entries in words.
+func counted(n int) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", n)
+}
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
 }
 
 func cutText(s string) string {

@@ -300,8 +300,8 @@ func TestManifestOdd(t *testing.T) {
 		{"size", `{"sndpak":1,"entries":[{"entry":"a.wav","back":100,"size":61,"format":"wav"}]}`, "a.wav long n~abcd.wav", false, []string{`WARN manifest: "a.wav" (entry 0, at 0x0): the manifest tells of other bytes`}, false},
 		{"place", `{"sndpak":1,"entries":[{"entry":"a.wav","back":99,"size":60,"format":"wav"}]}`, "a.wav long n~abcd.wav", false, []string{"tells of other bytes"}, false},
 		{"place of a named one", `{"sndpak":1,"entries":[{"entry":"long n~abcd.wav","back":41,"size":40,"name":"long/name.wav"}]}`, "a.wav long/name.wav", false, []string{"tells of other bytes"}, false},
-		{"gone", `{"sndpak":1,"entries":[{"entry":"b.wav","back":100,"size":60}]}`, "a.wav long n~abcd.wav", false, []string{"WARN manifest: it tells of 1 entries that are not there"}, false},
-		{"twice", `{"sndpak":1,"entries":[` + a + "," + a + `]}`, "a.wav long n~abcd.wav", true, []string{"1 entries that are not there"}, true},
+		{"gone", `{"sndpak":1,"entries":[{"entry":"b.wav","back":100,"size":60}]}`, "a.wav long n~abcd.wav", false, []string{"WARN manifest: it tells of 1 entry that is not there"}, false},
+		{"twice", `{"sndpak":1,"entries":[` + a + "," + a + `]}`, "a.wav long n~abcd.wav", true, []string{"1 entry that is not there"}, true},
 		{"name of a record that is no alias", `{"sndpak":1,"entries":[{"entry":"a.wav","back":100,"size":60,"name":"b.wav"}]}`, "a.wav long n~abcd.wav", false, []string{`the full name "b.wav" cannot be used: the record's name is no alias`}, false},
 		{"name that leads out", `{"sndpak":1,"entries":[{"entry":"long n~abcd.wav","back":40,"size":40,"name":"../../evil"}]}`, "a.wav long n~abcd.wav", false, []string{"leads out of its folder"}, false},
 		{"absolute", `{"sndpak":1,"entries":[{"entry":"long n~abcd.wav","back":40,"size":40,"name":"/etc/passwd"}]}`, "a.wav long n~abcd.wav", false, []string{"cannot be used"}, false},
@@ -410,7 +410,7 @@ func TestManifestOldTool(t *testing.T) {
 		t.Errorf("the manifest: %+v, %v", e, ok)
 	}
 	r, said := found(t, old, nil)
-	contains(t, "verify", said, `WARN manifest: "music/battle theme.wav" (entry 0`, "WARN manifest: it tells of 1 entries that are not there", "INFO manifest: 1 entries that it does not tell of", "gap")
+	contains(t, "verify", said, `WARN manifest: "music/battle theme.wav" (entry 0`, "WARN manifest: it tells of 1 entry that is not there", "INFO manifest: 1 entry that it does not tell of", "gap")
 	if r.Damaged() || r.Checked != len(want)-2 {
 		t.Errorf("%d checked:\n%s", r.Checked, said)
 	}

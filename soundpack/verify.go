@@ -252,7 +252,7 @@ func (v *verifier) entries(m *manifest, s *sums) error {
 		v.compare(m, s, e)
 	}
 	if s.left > 0 {
-		v.whole(slog.LevelError, "checksum", 0, "%d entries are not read: with them more than twice the data would be", s.left)
+		v.whole(slog.LevelError, "checksum", 0, "%s %s not read: more than twice the data would be with that", counted(s.left), isOrAre(s.left))
 	}
 	if v.beyond && v.p.indexNewer {
 		v.whole(slog.LevelInfo, "bounds", 0, "the index is newer than the data: was the data copied in full?")

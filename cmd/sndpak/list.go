@@ -218,8 +218,11 @@ func (l *listed) tell(format, encoding string, frames int64, rate, channels int)
 
 // describe is a sound's format for people: "WAV, 16-bit PCM, 44.1 kHz stereo".
 func describe(format, encoding string, rate, channels int) string {
-	encoding = strings.TrimPrefix(encoding, "Vorbis ")
-	return fmt.Sprintf("%s, %s, %g kHz %s", formatTitle(format), encoding, float64(rate)/1000, layoutName(channels))
+	title := formatTitle(format)
+	if encoding = strings.TrimPrefix(encoding, "Vorbis "); encoding != "" { // a manifest need not tell
+		title += ", " + encoding
+	}
+	return fmt.Sprintf("%s, %g kHz %s", title, float64(rate)/1000, layoutName(channels))
 }
 
 func layoutName(channels int) string {
