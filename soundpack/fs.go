@@ -109,7 +109,7 @@ func (p *Pack) find(op, name string) (Entry, *folder, error) {
 		raw := unshow(name)
 		if i := p.ordinal(raw); i >= 0 {
 			var e Entry
-			p.foundBy(&e, i, raw)
+			p.foundBy(&e, i, raw, p.asFound(raw))
 			return e, nil, nil
 		}
 		if p.hasFolders() {

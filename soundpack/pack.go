@@ -414,15 +414,25 @@ func (p *Pack) Entry(i int) Entry {
 
 // foundBy makes e the i-th entry as it was found by a path: its own name where that is stored, the path
 // where only its hash is, as a hash that fits is as good.
-func (p *Pack) foundBy(e *Entry, i int, path string) {
-	if p.traits.hashed {
-		if _, id := parseID(path); !id {
-			e.Offset, e.Size = p.index.span(i)
-			e.Name, e.Index, e.full, e.exact, e.hashed = show(path), i, path, true, true
-			return
-		}
+func (p *Pack) foundBy(e *Entry, i int, path, shown string) {
+	if shown == "" {
+		*e = p.Entry(i)
+		return
 	}
-	*e = p.Entry(i)
+	e.Offset, e.Size = p.index.span(i)
+	e.Name, e.Index, e.full, e.exact, e.hashed = shown, i, path, true, true
+}
+
+// asFound is how an entry is shown that a path finds, where only the path's hash is stored, and else "".
+// Before the search it costs next to nothing: behind it the processor would have to wait for the index.
+func (p *Pack) asFound(path string) string {
+	if !p.traits.hashed {
+		return ""
+	}
+	if _, id := parseID(path); id {
+		return ""
+	}
+	return show(path)
 }
 
 // Entries is every entry in the order of the index, those that share a name included and the manifest
@@ -444,15 +454,17 @@ func (p *Pack) Entries() iter.Seq[Entry] {
 // shown escaped; the first look-up of a full name loads the manifest.
 func (p *Pack) Lookup(name string) (e Entry, ok bool) {
 	raw := unshow(name)
+	shown := p.asFound(raw)
 	i := p.ordinal(raw)
 	if i < 0 && name != "" && strings.IndexByte(name, '%') >= 0 {
 		raw = name
+		shown = p.asFound(raw)
 		i = p.ordinal(raw)
 	}
 	if i < 0 {
 		return e, false
 	}
-	p.foundBy(&e, i, raw)
+	p.foundBy(&e, i, raw, shown)
 	return e, true
 }
 

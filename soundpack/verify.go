@@ -276,7 +276,7 @@ func (v *verifier) inFile(e Entry) (slog.Level, string) {
 			continue
 		}
 		var f Entry
-		if v.p.foundBy(&f, n, dir); f.path() != dir {
+		if v.p.foundBy(&f, n, dir, v.p.asFound(dir)); f.path() != dir {
 			return slog.LevelWarn, fmt.Sprintf("its folder has the name of a file but for case, %q (entry %d): one of them cannot be extracted on Windows or macOS", f.Name, n)
 		}
 		return slog.LevelError, fmt.Sprintf("its folder %q is a file too (entry %d): one of them cannot be extracted", show(dir), n)
