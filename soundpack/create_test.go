@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -387,7 +386,7 @@ func (f *faultyFile) Close() error { return errors.Join(f.f.op("close", f.path),
 func TestCreateFaults(t *testing.T) {
 	fresh := []Source{source("new.wav", pattern(300_000)), source("new2.wav", pattern(10)), source("twins/with a long name", pattern(10))}
 	for _, old := range []map[string]string{{}, {"music.data": "precious"}, {"music.inx": "precious"}, {"music.data": "precious", "music.inx": "rubbish"}} {
-		for _, errno := range []error{syscall.EIO, syscall.ENOSPC, syscall.EDQUOT, syscall.EINTR, syscall.EROFS} {
+		for _, errno := range errnos() {
 			for at := 0; createFault(t, old, fresh, errno, at); at++ {
 			}
 		}
