@@ -268,3 +268,58 @@ func TestReloadRacesReads(t *testing.T) {
 		t.Errorf("%d files open after Close", n)
 	}
 }
+
+// A sound is loaded again and again while reloads bring one that is good and one that is not: whoever loads
+// it gets the one or the other, and nothing stays open. One that somebody keeps stays good.
+func TestReloadRacesLoads(t *testing.T) {
+	for _, kept := range []bool{false, true} {
+		t.Run(fmt.Sprintf("kept_%v", kept), func(t *testing.T) { reloadRacesLoads(t, kept) })
+	}
+}
+
+func reloadRacesLoads(t *testing.T, kept bool) {
+	good := &countingFS{FS: fstest.MapFS{"theme.ogg": file(t, "theme.ogg")}}
+	bad := &countingFS{FS: fstest.MapFS{"theme.ogg": {Data: []byte("no sound")}}}
+	p := New(good, &Options{InStep: true})
+	if kept {
+		load(t, p, "theme.ogg", Stream)
+	}
+	stop := make(chan struct{})
+	var loading, reloading sync.WaitGroup
+	reloading.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			// Its errors are those of bad sounds.
+			_ = p.Reload([]fs.FS{good, bad}[i%2], ReloadOptions{})
+		}
+	})
+	var failed atomic.Int64
+	for range 4 {
+		loading.Go(func() {
+			for range 100 {
+				s, err := p.Load("theme.ogg", Stream)
+				if err != nil {
+					failed.Add(1)
+					continue
+				}
+				s.Unload()
+			}
+		})
+	}
+	loading.Wait()
+	close(stop)
+	reloading.Wait()
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	if n := failed.Load(); kept && n > 0 {
+		t.Errorf("%d loads of a sound that is there failed", n)
+	}
+	if n := good.open.Load() + bad.open.Load(); n != 0 {
+		t.Errorf("%d files open after Close", n)
+	}
+}

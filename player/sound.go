@@ -28,11 +28,11 @@ type Sound struct {
 	name  string
 	mode  Mode
 	ready chan struct{} // closed once cur and err are set for the first time
-	err   error
 
 	mu   sync.Mutex // guards what follows
 	cur  *asset
-	refs int // loads not yet unloaded
+	err  error // why there is none; a reload may end that
+	refs int   // loads not yet unloaded
 }
 
 // Load opens the sound called name and makes it ready to start with the next block: a clip is
@@ -54,16 +54,32 @@ func (p *Player) Load(name string, mode Mode) (*Sound, error) {
 	}
 	p.mu.Unlock()
 	if !loaded {
-		s.cur, s.err = p.open(fsys, name, mode)
+		s.set(p.open(fsys, name, mode))
 		close(s.ready)
 		p.dropIfClosed(s)
 	}
 	<-s.ready
-	if s.err != nil {
-		p.forget(s)
-		return nil, fmt.Errorf("player: load %q: %w", name, s.err)
+	if err := s.fault(); err != nil {
+		if p.forget(s) {
+			s.drop() // what a reload may have brought meanwhile
+		}
+		return nil, fmt.Errorf("player: load %q: %w", name, err)
 	}
 	return s, nil
+}
+
+// set is what the load of a sound led to.
+func (s *Sound) set(a *asset, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cur, s.err = a, err
+}
+
+// fault is why there is nothing to play.
+func (s *Sound) fault() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
 }
 
 // soundKey is what a loaded sound is found by.
