@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sndpak/sndpak/player/decode"
+	"github.com/sndpak/sndpak/player/internal/streamtest"
 	"github.com/sndpak/sndpak/player/mixer"
 )
 
@@ -77,7 +78,7 @@ func randomGame(t *testing.T, p *Player, seed uint64) []float32 {
 
 // What is recorded and replayed has the same bits, whatever was commanded.
 func TestReplayGivesTheSameBits(t *testing.T) {
-	for range fewer(3) {
+	for range streamtest.Fewer(3) {
 		seed := rand.Uint64()
 		var log bytes.Buffer
 		p := New(sounds(), &Options{InStep: true, Voices: 20, Heard: 12, Record: &log})

@@ -654,11 +654,3 @@ func BenchmarkStreams(b *testing.B) {
 		})
 	}
 }
-
-// fewer is n, or with -short, which the race detector runs with, a few of them.
-func fewer(n int) int {
-	if testing.Short() {
-		return max(n/4, 1)
-	}
-	return n
-}

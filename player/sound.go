@@ -141,7 +141,7 @@ func (s *Sound) Loop() *Loop {
 // that plays it; voices play on.
 func (s *Sound) Unload() {
 	if s.p.forget(s) {
-		s.asset().retire()
+		s.drop()
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/sndpak/sndpak/player/internal/streamtest"
 	"github.com/sndpak/sndpak/player/mixer"
 )
 
@@ -78,7 +79,7 @@ func TestNoSteps(t *testing.T) {
 		fsys := fstest.MapFS{"tone.wav": {Data: floatWAV(rate, 1, tone)}}
 		for name, do := range transitions {
 			for _, mode := range []Mode{Memory, Stream} {
-				for phase := range fewer(phases) {
+				for phase := range streamtest.Fewer(phases) {
 					own := 0.5 * 2 * math.Sin(math.Pi*100/48000)
 					s := stage(t, fsys, mode)
 					x := pull(s.p, 2000+60*phase)
@@ -130,7 +131,7 @@ func TestNoStepsOnTheWayBack(t *testing.T) {
 		"seek paused": {func(s *staged) error { return s.v.Pause() }, func(s *staged) error { s.v.SeekTo(999); return s.v.Resume() }},
 	} {
 		for _, mode := range []Mode{Memory, Stream} {
-			for phase := range fewer(8) {
+			for phase := range streamtest.Fewer(8) {
 				s := stage(t, fsys, mode)
 				x := pull(s.p, 2000+60*phase)
 				err := way[0](s)

@@ -194,11 +194,3 @@ func seeksLikeStraight(t testing.TB, data []byte, times int) {
 		same(t, "after a seek", buf[:k*ch], want[p*ch:min(p*ch+len(buf), len(want))])
 	}
 }
-
-// fewer is n, or with -short, which the race detector runs with, a few of them.
-func fewer(n int) int {
-	if testing.Short() {
-		return max(n/6, 1)
-	}
-	return n
-}

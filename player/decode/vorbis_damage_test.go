@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 	"testing"
+
+	"github.com/sndpak/sndpak/player/internal/streamtest"
 )
 
 // headerBytes is where the sound of a file begins.
@@ -60,7 +62,7 @@ func TestVorbisCut(t *testing.T) {
 				t.Fatalf("no page behind the headers: %v", err)
 			}
 			head += int(o.page.len)
-			tries := fewer(60)
+			tries := streamtest.Fewer(60)
 			for i := range tries {
 				n := len(data)*i/tries + i
 				c, err := openVorbis(bytes.NewReader(data[:n]), int64(n))
@@ -95,7 +97,7 @@ func TestVorbisBadByte(t *testing.T) {
 			pages := testPages(t, data)
 			before := len(data) - len(joinPages(pages[len(pages)-2:]...))
 			r := seeded(t)
-			tries := fewer(60)
+			tries := streamtest.Fewer(60)
 			for i := range tries {
 				bad := slices.Clone(data)
 				at := len(data)*i/tries + r.IntN(len(data)/tries)

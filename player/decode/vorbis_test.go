@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sndpak/sndpak/player/internal/streamtest"
 )
 
 // oggExpect is what cases/expected.json says of an Ogg file, as far as it is the decoder's.
@@ -311,7 +313,7 @@ func TestVorbisBlocks(t *testing.T) {
 	data := theme(t)
 	_, want := decodeVorbis(t, data)
 	blocks := []int{1023, 63, 1, 64, 127, 512, 1024, 1025, 3000, 100000}
-	for _, block := range blocks[:max(fewer(len(blocks)), 2)] {
+	for _, block := range blocks[:max(streamtest.Fewer(len(blocks)), 2)] {
 		got, err := readCodec(openVorbisBytes(t, data), block)
 		if err != io.EOF {
 			t.Fatalf("blocks of %d: %v", block, err)

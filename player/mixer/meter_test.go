@@ -3,6 +3,8 @@ package mixer
 import (
 	"math"
 	"testing"
+
+	"github.com/sndpak/sndpak/player/internal/streamtest"
 )
 
 func TestMeterPeakAndRMS(t *testing.T) {
@@ -42,7 +44,7 @@ func TestMeterLoudness(t *testing.T) {
 		seconds float64
 	}
 	rates := []int{16000, 48000, 44100, 96000}
-	for _, rate := range rates[:fewer(len(rates))] {
+	for _, rate := range rates[:streamtest.Fewer(len(rates))] {
 		for i, c := range []struct {
 			parts []part
 			want  float64

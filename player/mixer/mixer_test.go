@@ -389,11 +389,3 @@ func TestSane(t *testing.T) {
 		}
 	}
 }
-
-// fewer is n, or with -short, which the race detector runs with, a few of them.
-func fewer(n int) int {
-	if testing.Short() {
-		return max(n/4, 1)
-	}
-	return n
-}

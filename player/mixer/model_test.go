@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/sndpak/sndpak/player/internal/streamtest"
 )
 
 // The model is a mixer that is slow and obviously right: it goes frame by frame in float64, knows
@@ -568,7 +570,7 @@ func (s *script) steer(at int64) {
 
 func TestModel(t *testing.T) {
 	for _, rate := range []int{1, 1000, 8000, 44100} {
-		for range fewer(8) {
+		for range streamtest.Fewer(8) {
 			seed := rand.Uint64()
 			if !againstModel(t, rate, seed) {
 				t.Fatalf("rate %d, seed %d", rate, seed)

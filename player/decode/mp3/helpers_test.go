@@ -211,14 +211,6 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// fewer is n, or with -short, which the race detector runs with, a few of them.
-func fewer(n int) int {
-	if testing.Short() {
-		return max(n/6, 1)
-	}
-	return n
-}
-
 // someKinds are all kinds, or with -short one of each version of MPEG.
 func someKinds() []kind {
 	if !testing.Short() {

@@ -10,6 +10,8 @@ import (
 	"math"
 	"math/rand"
 	"testing"
+
+	"github.com/sndpak/sndpak/player/internal/streamtest"
 )
 
 // damage makes holes, rubbish, tags and wrong bytes in a stream.
@@ -281,7 +283,7 @@ func TestSeekTableOfOthers(t *testing.T) {
 func TestSeekTableForged(t *testing.T) {
 	seed := rand.Int63()
 	rng := rand.New(rand.NewSource(seed))
-	for _, k := range []kind{kinds[0], kinds[3], kinds[11]}[:fewer(3)] {
+	for _, k := range []kind{kinds[0], kinds[3], kinds[11]}[:streamtest.Fewer(3)] {
 		m := makeStream(1, k, 700)
 		want := decodeAll(t, m.out)
 		good := mustOpen(t, m.out)

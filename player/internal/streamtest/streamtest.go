@@ -196,3 +196,11 @@ func equal(t testing.TB, where string, got, want [][2]float64) {
 		}
 	}
 }
+
+// Fewer is n, or with -short, which the race detector runs with, a quarter of them and at least one.
+func Fewer(n int) int {
+	if testing.Short() {
+		return max(n/4, 1)
+	}
+	return n
+}
